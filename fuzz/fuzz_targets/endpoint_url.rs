@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use stagger_dispatch::send::{SendOptions, Sender};
+use stagger_sender::{SendOptions, Sender};
 
 static SENDER: LazyLock<Sender> =
     LazyLock::new(|| Sender::new(SendOptions::default()).expect("no certificates to read"));

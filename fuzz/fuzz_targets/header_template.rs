@@ -2,12 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stagger_dispatch::model::HeaderTemplate;
+use stagger_scheduler::model::HeaderTemplate;
+use stagger_sender::check_header;
 
 fuzz_target!(|input: (&str, &str)| {
     let (name, value) = (input.0.to_owned(), input.1.to_owned());
     let header = HeaderTemplate { name, value, sensitive: false };
-    if header.check().is_ok() {
+    if check_header(&header).is_ok() {
         assert!(header.name.bytes().all(|byte| byte.is_ascii_graphic() && byte != b':'));
         assert!(header.value.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
     }

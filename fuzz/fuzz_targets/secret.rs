@@ -2,13 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stagger_dispatch::model::Secret;
-use stagger_dispatch::sign::Verifier;
+use stagger_sender::{Verifier, parse_secret, secret_text};
 
 fuzz_target!(|text: &str| {
     let _any = Verifier::parse([text]);
-    if let Ok(secret) = Secret::parse(text) {
+    if let Ok(secret) = parse_secret(text) {
         assert!((16..=64).contains(&secret.key.len()));
-        assert_eq!(Secret::parse(&secret.to_text()), Ok(secret));
+        assert_eq!(parse_secret(&secret_text(&secret)), Ok(secret));
     }
 });

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use stagger_core::{Instant, Span};
-use stagger_dispatch::sign::{Received, Rejection, TOLERANCE, Verifier};
+use stagger_sender::{Received, Rejection, TOLERANCE, Verifier};
 
 const KEYS: [&str; 2] =
     ["whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFg==", "whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="];

@@ -2,10 +2,12 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{contracts, features, golden, harness, tidy, vectors};
+use crate::release::ReleaseOptions;
+use crate::{checks, formats, outages, release, replay_corpus, site, tidy, tune, vectors};
 use xtask_workbench::Format;
 
 /// The command line of the chores.
@@ -30,6 +32,11 @@ enum ChoreName {
         #[arg(long, value_enum, default_value_t)]
         format: Format,
     },
+    /// The settings files of other products: imported, listed, and exported. Exit 1 when something is dropped.
+    Formats {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
     /// Measure costs: the engine, the library beside its peers, the dispatcher under load.
     #[command(disable_help_flag = true)]
     Bench(Passed),
@@ -40,6 +47,14 @@ enum ChoreName {
     /// were too many retries, or when a process did not find its store again.
     #[command(disable_help_flag = true)]
     Fleet(Passed),
+    /// Attacks the dispatcher as one client or tenant, and measures what that costs another. Exit 1 when it is
+    /// more than the goals.
+    #[command(disable_help_flag = true)]
+    Hostile(Passed),
+    /// Plays retry storms and calm loads in the lab, and compares what `stagger watch` says of their logs with
+    /// the truth. Exit 1 when storms are missed, late, or seen where there are none.
+    #[command(disable_help_flag = true)]
+    Watch(Passed),
     /// Check the promises of every integration over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
         #[arg(long, value_enum, default_value_t)]
@@ -59,8 +74,35 @@ enum ChoreName {
         /// The tables to compare, as L1 or L9a; all when none is named
         tables: Vec<String>,
     },
+    /// Replays 30 logs whose truth is known, and compares the answers about success without retries. Exit 1
+    /// when fewer than 27 are within 0.05, or when another one gives a verdict that is not.
+    Replay {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
+    /// Searches policies for random worlds, and compares them with `stagger choose` and the defaults of AWS and
+    /// Envoy. Exit 1 when a goal is missed. Some minutes.
+    Tune {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+        /// Random models of load, capacity, service times and outages
+        #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+        worlds: u32,
+        /// The seed of the models
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// Lints the engine and its shell with each feature alone, and with none.
     Features,
+    /// Writes the pages of docs/ as a site. Exit 1 on a page that is not in docs/SUMMARY.md, and on a
+    /// link to nothing.
+    Site {
+        /// The folder of the site; target/site when none is given
+        #[arg(long)]
+        out: Option<PathBuf>,
+    },
+    /// Builds all that a release publishes, and publishes nothing. Exit 1 when a part cannot be built.
+    Release(ReleaseOptions),
 }
 
 /// The arguments of a run of the harness, which reads them itself.
@@ -77,12 +119,21 @@ impl Chore {
             ChoreName::Tidy { format } => tidy::run(format),
             ChoreName::Map => tidy::write_map(),
             ChoreName::Vectors { format } => vectors::run(format),
-            ChoreName::Bench(passed) => harness::run("bench", &passed.arguments),
-            ChoreName::Crash(passed) => harness::run("crash", &passed.arguments),
-            ChoreName::Fleet(passed) => harness::run("fleet", &passed.arguments),
-            ChoreName::Contracts { format, write } => contracts::run(format, write),
-            ChoreName::Golden { format, percent, tables } => golden::run(format, percent, &tables),
-            ChoreName::Features => features::run(),
+            ChoreName::Formats { format } => formats::run(format),
+            ChoreName::Bench(passed) => checks::harness("bench", &passed.arguments),
+            ChoreName::Crash(passed) => checks::harness("crash", &passed.arguments),
+            ChoreName::Fleet(passed) => checks::harness("fleet", &passed.arguments),
+            ChoreName::Hostile(passed) => checks::harness("hostile", &passed.arguments),
+            ChoreName::Watch(passed) => checks::harness("watch", &passed.arguments),
+            ChoreName::Contracts { format, write } => checks::contracts(format, write),
+            ChoreName::Golden { format, percent, tables } => {
+                vectors::golden(format, percent, &tables, outages::compare)
+            }
+            ChoreName::Replay { format } => replay_corpus::run(format),
+            ChoreName::Tune { format, worlds, seed } => tune::run(format, worlds, seed),
+            ChoreName::Features => checks::features(),
+            ChoreName::Site { out } => site::run(out),
+            ChoreName::Release(options) => release::run(&options),
         }
     }
 }

@@ -4,12 +4,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod checks;
 mod chore;
-mod contracts;
-mod features;
-mod golden;
-mod harness;
+mod formats;
+mod outages;
+mod release;
+mod replay_corpus;
+mod site;
 mod tidy;
+mod tune;
 mod vectors;
 
 fn main() -> ExitCode {

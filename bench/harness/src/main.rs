@@ -1,4 +1,4 @@
-//! The harness: `cargo xtask bench|crash|fleet`, as a program of its own.
+//! The harness: `cargo xtask bench|crash|fleet|hostile|watch`, as a program of its own.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,9 @@ mod bench;
 mod command;
 mod crash;
 mod fleet;
+mod hostile;
 mod rig;
+mod watch;
 
 fn main() -> ExitCode {
     match command::Harness::parse().run() {

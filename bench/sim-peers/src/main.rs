@@ -3,7 +3,6 @@
 //! N clients fail at t = 0 and come back with full jitter from base 0.5 s, four attempts in all; the
 //! server is up at 1 s. Every engine draws the same delays, so all make the same attempts.
 
-mod measured;
 mod model;
 mod nexosim_peer;
 mod ours;
@@ -11,7 +10,7 @@ mod tokio_peer;
 
 use std::error::Error;
 
-use measured::PeerRun;
+use model::PeerRun;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

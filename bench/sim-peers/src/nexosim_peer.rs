@@ -10,7 +10,7 @@ use nexosim::simulation::{Mailbox, SimInit};
 use nexosim::time::MonotonicTime;
 use serde::{Deserialize, Serialize};
 
-use crate::measured::EventCounts;
+use crate::model::EventCounts;
 use crate::model::{ATTEMPTS, Delays, UP};
 
 static EVENTS: AtomicU64 = AtomicU64::new(0);

@@ -7,7 +7,7 @@ use stagger_sim::{
     ArrivalProcess, Backend, Fault, Heap, Law, Played, RunPlan, Schedule, Simulation, Trouble,
 };
 
-use crate::measured::EventCounts;
+use crate::model::EventCounts;
 use crate::model::{SCHEDULE, SEED, up};
 
 pub(crate) fn on_the_wheel(clients: u32) -> Result<EventCounts, Box<dyn Error>> {

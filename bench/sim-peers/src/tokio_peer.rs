@@ -10,7 +10,7 @@ use tokio::runtime::Builder;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::time::{Instant, sleep};
 
-use crate::measured::EventCounts;
+use crate::model::EventCounts;
 use crate::model::{ATTEMPTS, Delays, UP};
 
 static EVENTS: AtomicU64 = AtomicU64::new(0);

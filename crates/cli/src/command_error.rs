@@ -1,12 +1,13 @@
-//! The error that ends a command before it has done anything.
+//! The error that ends a command before it has done anything, such as a file that it cannot write.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::{fs, io};
 
 use clap::error::ErrorKind;
 use stagger_core::ConfigError;
 
-use crate::stderr;
+use crate::streams;
 
 /// A flag or a file that is wrong.
 #[derive(Debug)]
@@ -55,13 +56,39 @@ impl CommandError {
     /// Writes it to standard error; returns the exit code.
     pub(crate) fn tell(self) -> ExitCode {
         match self {
-            Self::Flag(_, message) => stderr::refuse(&message),
-            Self::Log(why) => stderr::refuse(&why),
+            Self::Flag(_, message) => streams::refuse(&message),
+            Self::Log(why) => streams::refuse(&why),
             Self::Unwritten(path, why) => {
-                stderr::note(&format!("error: cannot write {}: {why}", path.display()));
+                streams::note(&format!("error: cannot write {}: {why}", path.display()));
                 ExitCode::FAILURE
             }
-            Self::File(shown) => stderr::refused(&shown),
+            Self::File(shown) => streams::refused(&shown),
         }
     }
+}
+
+/// Finds what cannot be written before any work is done.
+///
+/// # Errors
+/// A folder, or a file in a folder that is not there.
+pub(crate) fn check(flag: &str, path: &Path) -> Result<(), CommandError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if path.is_dir() || folder.is_some_and(|folder| !folder.is_dir()) {
+        let bound = "a file in a folder that exists";
+        return Err(CommandError::invalid(flag, &path.display().to_string(), bound));
+    }
+    Ok(())
+}
+
+/// Writes a file.
+///
+/// # Errors
+/// The system's refusal.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
+    fs::write(path, bytes).map_err(|error| failed(path, &error))
+}
+
+/// The refusal of a file that could not be written.
+pub(crate) fn failed(path: &Path, error: &io::Error) -> CommandError {
+    CommandError::Unwritten(PathBuf::from(path), error.to_string())
 }

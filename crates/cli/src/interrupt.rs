@@ -1,14 +1,13 @@
 //! Ctrl-C: the first one asks for an end with what there is, the second one ends at once.
 
-use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::{process, thread};
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::stderr;
+use crate::streams;
 
 /// The exit code of a process that SIGINT ended, as shells have it: 128 and the signal's number.
 const INTERRUPTED: i32 = 130;
@@ -51,7 +50,7 @@ fn handler() -> Option<(Runtime, Signal)> {
 async fn heed(mut interrupts: Signal, flag: &AtomicBool) {
     interrupts.recv().await;
     flag.store(true, Ordering::Relaxed);
-    stderr::note("finishing the runs under way; Ctrl-C again ends at once");
+    streams::note("finishing the runs under way; Ctrl-C again ends at once");
     interrupts.recv().await;
     process::exit(INTERRUPTED);
 }

@@ -5,14 +5,11 @@ mod cmd;
 mod command_error;
 mod flags;
 mod interrupt;
-mod output_file;
+mod outages;
 mod policy_file;
 mod render;
 mod scenario_file;
-mod stderr;
-mod stdout;
-mod terminal;
-mod toml_file;
+mod streams;
 
 use std::env;
 use std::io::{self, Write as _};
@@ -33,14 +30,18 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> ExitCode {
     let (name, ended) = match command {
-        Command::Storm(flags) => ("storm", cmd::storm(flags).map(|page| stdout::write(&page))),
+        Command::Storm(flags) => ("storm", cmd::storm(flags).map(|page| streams::write(&page))),
+        Command::Watch(flags) => ("watch", cmd::watch(flags)),
         Command::Demo(flags) => ("demo", Ok(cmd::demo(flags))),
         Command::Serve(flags) => ("serve", Ok(cmd::serve(flags))),
         Command::Store(flags) => ("store", Ok(cmd::store(flags))),
+        Command::Tune(flags) => ("tune", cmd::tune(flags)),
+        Command::Operator(flags) => ("operator", Ok(cmd::operator(flags))),
         Command::Explain(flags) => ("explain", cmd::explain(flags)),
         Command::Lint(flags) => ("lint", Ok(cmd::lint(flags))),
         Command::Choose(flags) => ("choose", cmd::choose(flags)),
-        Command::Import(flags) => ("import", Ok(cmd::import(flags))),
+        Command::Import(flags) => ("import", cmd::import(flags)),
+        Command::Export(flags) => ("export", cmd::export(flags)),
         Command::Exec(flags) => ("exec", cmd::exec(flags)),
         Command::Http(flags) => ("http", cmd::http(flags)),
         Command::Completions(flags) => ("completions", Ok(cmd::completions(flags))),
@@ -78,7 +79,7 @@ fn told(shown: &clap::Error) -> ExitCode {
     let printed = shown.print().and_then(|()| io::stdout().flush());
     match printed {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe && !shown.use_stderr() => {
-            stderr::note(&format!("error: cannot write to standard output: {error}"));
+            streams::note(&format!("error: cannot write to standard output: {error}"));
             ExitCode::FAILURE
         }
         _ => ExitCode::from(u8::try_from(shown.exit_code()).unwrap_or(1)),

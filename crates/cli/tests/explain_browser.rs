@@ -7,6 +7,11 @@ use std::process::Command;
 use serde_json::json;
 use stagger_testkit::Browser;
 
+#[path = "browser/page_checks.rs"]
+mod page_checks;
+
+use page_checks::{Folder, SCROLLED, UNREACHED};
+
 /// A desktop's window and a phone's.
 const WINDOWS: [(u32, &str); 3] = [(1280, "light"), (1280, "dark"), (390, "light")];
 
@@ -32,25 +37,6 @@ const CUT: &str = "[...document.querySelectorAll('body *')]
     .filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1)
     .filter((e) => !e.classList.contains('scroll'))
     .map((e) => e.outerHTML.slice(0, 120))";
-
-/// The tables that do not fit into their frames.
-const SCROLLED: &str = "[...document.querySelectorAll('.scroll')]
-    .filter((e) => e.scrollWidth > e.clientWidth)
-    .map((e) => [e.querySelector('caption').textContent, e.scrollWidth, e.clientWidth])";
-
-/// Frames that scroll and cannot be reached by key, or have no name for a reader of screens.
-const UNREACHED: &str = "[...document.querySelectorAll('.scroll')]
-    .filter((e) => e.tabIndex !== 0 || !e.getAttribute('aria-label'))
-    .map((e) => e.outerHTML.slice(0, 120))";
-
-/// A profile of the browser and the pages, deleted with this.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn page(folder: &Path, number: usize, arguments: &[&str]) -> String {
     let name = format!("page-{number}.html");

@@ -74,7 +74,7 @@ fn an_imported_configuration_has_the_findings_that_are_right_about_it() {
         let found = imported
             .policies
             .iter()
-            .map(|(name, policy)| (name.as_str(), codes(policy, &Setting::default())));
+            .map(|found| (found.name.as_str(), codes(&found.policy, &Setting::default())));
         let want = policies.iter().map(|(name, codes)| (*name, codes.to_vec()));
         assert!(found.clone().eq(want), "{:?}", found.collect::<Vec<_>>());
     }
@@ -111,7 +111,7 @@ fn the_importer_wrote_hints_that_the_lint_then_blamed() {
     for row in GOOGLE.lines().skip(1) {
         let (config, of) = service_config(row);
         let imported = import(&config.to_string(), None).expect("a service config");
-        let found = codes(&imported.policies[0].1, &Setting::default());
+        let found = codes(&imported.policies[0].policy, &Setting::default());
         // gRPC has no limit for one attempt, and draws its jitter around the capped backoff.
         let known = |code: &&Code| matches!(code, NoAttemptTimeout | ClampAfterJitter);
         let other: Vec<_> = found.iter().filter(|code| !known(code)).collect();

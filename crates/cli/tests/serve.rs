@@ -42,6 +42,18 @@ fn a_wrong_flag_is_named_with_its_value_and_bound() {
 }
 
 #[test]
+fn traces_were_dropped_in_silence_by_a_build_that_cannot_send_them() {
+    let output = run(stagger(&["serve", "--check", "--otlp", "http://127.0.0.1:4318/v1/traces"]));
+    if cfg!(feature = "otel") {
+        assert!(output.status.success());
+    } else {
+        let message = refusal(&output);
+        assert!(message.starts_with("error: --otlp: otlp = http://127.0.0.1:4318"), "{message}");
+        assert!(message.ends_with("build stagger with --features otel\n"), "{message}");
+    }
+}
+
+#[test]
 fn a_misspelt_key_in_a_file_is_pointed_at() {
     let folder = folder("misspelt");
     let file = folder.join("dispatcher.toml");
@@ -49,7 +61,7 @@ fn a_misspelt_key_in_a_file_is_pointed_at() {
     let output = run(stagger(&["serve", "--check", "--config", file.to_str().expect("UTF-8")]));
     let message = refusal(&output);
     assert!(
-        message.ends_with(":2:1: unknown key retenton; did you mean retention?\n"),
+        message.ends_with(":2:1: unknown key retenton: did you mean retention?\n"),
         "{message}"
     );
     fs::remove_dir_all(folder).expect("ours");
@@ -61,6 +73,15 @@ fn a_wrong_variable_is_refused_in_the_words_of_a_flag() {
     command.env("STAGGER_LOG_FORMAT", "ignored").env("STAGGER_GRACE", "5");
     let message = refusal(&run(command));
     assert_eq!(message, "error: STAGGER_GRACE: grace = 5: must be a span such as 30s\n");
+}
+
+/// It was ignored, so that a wrong `STAGGER_STORE` meant the embedded store.
+#[test]
+fn a_variable_that_is_no_text_was_ignored_in_silence() {
+    use std::os::unix::ffi::OsStrExt;
+    let mut command = stagger(&["serve", "--check"]);
+    command.env("STAGGER_STORE", std::ffi::OsStr::from_bytes(b"postgres://\xff"));
+    assert_eq!(refusal(&run(command)), "error: STAGGER_STORE: must be UTF-8\n");
 }
 
 #[test]
@@ -157,8 +178,40 @@ fn a_second_dispatcher_on_the_same_folder_is_refused_and_a_signal_ends_the_first
     let pid = first.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("kill").success());
     assert!(first.wait().expect("it ends").success());
+    let log = fs::metadata(Path::new(data).join("stagger.db-wal"));
+    assert!(log.map_or(0, |log| log.len()) == 0, "the file alone does not have everything");
     assert!(run(stagger(&["store", "restore", copy, "--data", data])).status.success());
     let checked = run(stagger(&["store", "check", "--data", data]));
     assert!(String::from_utf8_lossy(&checked.stdout).starts_with("sound, version "));
     fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn the_key_of_an_operator_is_shown_once_and_kept_as_its_hash() {
+    let folder = folder("operators").join("data");
+    let data = folder.to_str().expect("UTF-8");
+    let operator = |args: &[&str]| run(stagger(&[&["operator"], args, &["--data", data]].concat()));
+    let added = operator(&["add", "alice", "--role", "operator"]);
+    assert!(added.status.success(), "{added:?}");
+    let key = String::from_utf8(added.stdout).expect("UTF-8");
+    assert!(key.starts_with("op_") && key.ends_with('\n') && key.len() > 40, "{key}");
+    let text = fs::read_to_string(folder.join("operators.toml")).expect("written");
+    assert!(text.contains("alice") && !text.contains(key.trim()), "{text}");
+    let message = refusal(&operator(&["add", "alice", "--role", "viewer"]));
+    assert!(message.contains("operator alice exists"), "{message}");
+    let message = refusal(&operator(&["add", "admin", "--role", "viewer"]));
+    assert!(message.contains("name = admin: must be 1 to 64"), "{message}");
+    assert_eq!(operator(&["list"]).stdout, b"alice  operator\n");
+    assert!(operator(&["remove", "alice"]).status.success());
+    assert_eq!(refusal(&operator(&["remove", "alice"])), "error: no such operator\n");
+}
+
+#[test]
+fn a_broken_file_of_operators_was_served() {
+    let folder = folder("broken-operators");
+    let file = folder.join("operators.toml");
+    fs::write(&file, "[[operator]]\nname = 'alice'\nrole = 'root'\nkey = 'x'\n").expect("writable");
+    let data = folder.to_str().expect("UTF-8");
+    let message = refusal(&run(stagger(&["serve", "--listen", "127.0.0.1:0", "--data", data])));
+    assert!(message.contains("operators.toml:3:8: operator.0.role = root: must be"), "{message}");
 }

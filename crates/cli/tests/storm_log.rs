@@ -59,21 +59,117 @@ fn a_packed_log_is_the_same_log_whatever_its_name() {
     }
 }
 
+fn stagger(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    command.args(args).output().expect("the binary was built for this test")
+}
+
+fn told(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
 #[test]
-fn the_page_of_a_log_is_written_and_a_sweep_of_it_is_refused() {
+fn the_page_of_a_log_is_written_and_a_sweep_of_it_is_played() {
     let path = file("page.csv", log().as_bytes());
-    let page = path.with_extension("html");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
-    let args = ["--law", "full", "--runs", "1", "--report"];
-    let command = command.args(["storm", "--from-log"]).arg(&path).args(args).arg(&page);
-    let output = command.output().expect("the binary was built for this test");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (path, page) = (path.to_str().expect("UTF-8"), path.with_extension("html"));
+    let args = ["storm", "--from-log", path, "--law", "full", "--runs", "1"];
+    let written = stagger(&[&args[..], &["--report", page.to_str().expect("UTF-8")]].concat());
+    assert!(written.status.success(), "{}", told(&written));
     assert!(fs::read_to_string(page).expect("it was written").contains("observed"));
-    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
-    let command = command.args(["storm", "--from-log"]).arg(&path).args(["--sweep", "base=1s..2s"]);
-    let output = command.output().expect("the binary was built for this test");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--sweep"));
+    let swept = stagger(&[&args[..], &["--sweep", "base=1s..2s/2", "--format", "csv"]].concat());
+    assert!(swept.status.success(), "{}", told(&swept));
+    assert!(String::from_utf8_lossy(&swept.stdout).contains("\nreplay,1,2s,log,full,"));
+    let refused = stagger(&[&args[..], &["--sweep", "callers=1..2"]].concat());
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(told(&refused).contains("unknown key callers"), "{}", told(&refused));
+}
+
+#[test]
+fn an_exported_replay_plays_the_same_rows() {
+    let path = file("export.csv", log().as_bytes());
+    let scenario = path.with_extension("toml");
+    let (path, scenario) = (path.to_str().expect("UTF-8"), scenario.to_str().expect("UTF-8"));
+    let args = ["--law", "none,full", "--runs", "2", "--format", "json", "--quiet"];
+    let replayed =
+        stagger(&[&["storm", "--from-log", path, "--export", scenario], &args[..]].concat());
+    assert!(replayed.status.success(), "{}", told(&replayed));
+    let played = stagger(&[&["storm", scenario], &args[..]].concat());
+    assert!(played.status.success(), "{}", told(&played));
+    let rows = |output: &Output| {
+        let page: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let rows = page["rows"].as_array().expect("rows").clone();
+        let rows = rows.into_iter().filter(|row| row["law"] != "observed");
+        let figures = ["law", "amplification", "success", "time_to_recover_s", "digest"];
+        rows.map(|row| figures.map(|name| row[name].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(rows(&replayed), rows(&played));
+}
+
+#[test]
+fn programs_get_outages_edges_law_check_and_verdict() {
+    let path = file("findings.csv", log().as_bytes());
+    let path = path.to_str().expect("UTF-8");
+    let args = ["storm", "--from-log", path, "--law", "full", "--runs", "1", "--quiet"];
+    let json = stagger(&[&args[..], &["--format", "json"]].concat());
+    let page: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    let found = &page["log"];
+    assert_eq!(found["outages"][0]["kind"], "refused", "{found}");
+    assert_eq!(found["outages"][0]["edge_s"], 0.2, "{found}");
+    assert_eq!(found["retry_law"]["attempts"], 2, "{found}");
+    assert_eq!((&found["verdict"], &found["retries_told_by"]), (&"given".into(), &"id".into()));
+    assert_eq!(found["self_check"]["success_log"], 0.905, "{found}");
+    let csv = stagger(&[&args[..], &["--format", "csv", "--outage", "4s+2s:hung"]].concat());
+    let text = String::from_utf8(csv.stdout).expect("UTF-8");
+    assert!(text.lines().next().expect("a header").ends_with("outages,verdict,reason,doubts"));
+    assert!(text.contains("2023-11-14T22:13:24Z+2s:hung edge 0s"), "{text}");
+}
+
+#[test]
+fn nodes_one_behind_the_other_are_sorted_with_a_warning_and_several_files_without() {
+    let text = log();
+    let mut lines = text.lines();
+    let header = lines.next().expect("a header").to_owned() + "\n";
+    let (mut even, mut odd) = (header.clone(), header);
+    for line in lines {
+        let call = line.rsplit(',').next().expect("an id");
+        let node = if call.ends_with(['0', '2', '4', '6', '8']) { &mut even } else { &mut odd };
+        *node += &format!("{line}\n");
+    }
+    let whole = replay(&file("whole.csv", text.as_bytes()));
+    let body = odd.split_once('\n').expect("a header").1.to_owned();
+    let joined = replay(&file("joined.csv", (even.clone() + &body).as_bytes()));
+    assert!(told(&joined).contains("lines came more than 5 s after a later one"));
+    let files = [file("even.csv", even.as_bytes()), file("odd.csv", odd.as_bytes())];
+    let [even, odd] = files.each_ref().map(|path| path.to_str().expect("UTF-8"));
+    let args = ["--law", "full", "--runs", "1", "--format", "csv"];
+    let both = stagger(&[&["storm", "--from-log", even, "--from-log", odd], &args[..]].concat());
+    assert!(!told(&both).contains("warning"), "{}", told(&both));
+    let row = |output: &Output| {
+        let text = String::from_utf8(output.stdout.clone()).expect("UTF-8");
+        let line = text.lines().find(|line| line.contains(",observed,")).expect("a row");
+        line.split(',').take(10).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row(&both), row(&whole));
+    assert_eq!(row(&joined), row(&whole));
+}
+
+#[test]
+fn a_bad_flag_of_a_replay_is_one_error_with_its_bound() {
+    let path = file("flags.csv", log().as_bytes());
+    let path = path.to_str().expect("UTF-8");
+    for (flag, value, part) in [
+        ("--outage", "5s", "FROM+LASTS"),
+        ("--outage", "9h+5s", "within the log"),
+        ("--retries", "maybe", "guess"),
+        ("--from", "yesterday", "a time as in a log"),
+        ("--hole", "soon", "must be"),
+        ("--outage-share", "0", "from 1 to 100"),
+        ("--slow-factor", "1", "from 1.1 to 1000"),
+    ] {
+        let output = stagger(&["storm", "--from-log", path, flag, value]);
+        assert_eq!(output.status.code(), Some(2), "{flag} {value}");
+        assert!(told(&output).contains(part), "{flag}: {}", told(&output));
+    }
 }
 
 #[test]

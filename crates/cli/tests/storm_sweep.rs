@@ -17,6 +17,7 @@ fn storm(args: &[&str]) -> String {
 
 fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).expect("a folder");
     folder
 }
@@ -96,6 +97,7 @@ fn a_page_of_a_sweep_opens_with_it_and_has_the_six_in_order() {
     assert!(places.is_sorted(), "{places:?}");
     for name in ["heat", "recovery", "instants-callers-250", "queue-callers-400"] {
         assert!(pictures.join(format!("{name}.svg")).is_file(), "{name}");
+        assert_eq!(pictures.join(format!("{name}.png")).is_file(), cfg!(feature = "png"), "{name}");
     }
 }
 
@@ -132,4 +134,15 @@ fn a_sweep_that_would_not_fit_into_memory_is_refused_before_it_is_played() {
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8(output.stderr).expect("UTF-8");
     assert!(message.contains("at most 6400 rows"), "{message}");
+}
+
+#[test]
+fn a_build_without_a_writer_of_png_left_the_pictures_out_in_silence() {
+    let folder = folder("no-png");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    command.args(["storm", "stall", "--law", "full", "--runs", "1", "--pictures"]).arg(&folder);
+    let output = command.output().expect("it was built for this test");
+    let told = String::from_utf8_lossy(&output.stderr).contains("--features png");
+    assert_eq!(told, cfg!(not(feature = "png")));
+    assert!(output.status.success());
 }

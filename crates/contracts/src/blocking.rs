@@ -1,4 +1,4 @@
-//! `Run::run_blocking` with a blocking client.
+//! `Retrier::retry_blocking` with a blocking client.
 
 use std::io;
 use std::sync::Arc;
@@ -22,32 +22,13 @@ impl Integration for Blocking {
         "blocking run"
     }
 
-    fn calls(
-        &self,
-        policy: Policy,
-        ledger: Arc<LocalLedger>,
-        asks: Vec<Ask>,
-    ) -> Later<Vec<CallOutcome>> {
-        let work = move || calls(policy, ledger, asks);
-        Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
+    fn caller(&self, policy: Policy, ledger: Arc<LocalLedger>) -> ContractCaller {
+        let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
+        on_a_thread(retrier, true)
     }
 
     fn client(&self, policy: Policy) -> ContractCaller {
-        let (retrier, agent) = (Retrier::new(policy, StdTime), agent());
-        Box::new(move |ask| {
-            let (retrier, agent) = (retrier.clone(), agent.clone());
-            let work = move || {
-                let mut report = CallReport::default();
-                let run = retrier.call().classified_by(HttpReplies::default()).report(&mut report);
-                let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
-                end(result, &report)
-            };
-            Box::pin(async {
-                tokio::task::spawn_blocking(work)
-                    .await
-                    .unwrap_or_else(|error| CallOutcome::failed(&error))
-            })
-        })
+        on_a_thread(Retrier::new(policy, StdTime), false)
     }
 
     /// On the thread of the outer call, which is a blocking one.
@@ -59,8 +40,9 @@ impl Integration for Blocking {
     ) -> Later<Vec<CallOutcome>> {
         let work = move || {
             let outer = Retrier::new(Policy::default(), StdTime);
-            let inner = || calls(policy, Arc::clone(&ledger), vec![ask.clone()]);
-            outer.call().run_blocking(|| Ok::<_, io::Error>(inner())).unwrap_or_default()
+            let inner = Retrier::new(policy, StdTime).with_ledger(ledger);
+            let nested = || Ok::<_, io::Error>(call(&inner, &agent(), &ask, true));
+            outer.retry_blocking(nested).call().into_iter().collect()
         };
         Box::pin(async { tokio::task::spawn_blocking(work).await.unwrap_or_default() })
     }
@@ -78,18 +60,24 @@ impl Integration for Blocking {
     }
 }
 
-fn calls(policy: Policy, ledger: Arc<LocalLedger>, asks: Vec<Ask>) -> Vec<CallOutcome> {
-    let retrier = Retrier::new(policy, StdTime).with_ledger(ledger);
+/// Calls by one agent, each on a thread that may block.
+fn on_a_thread(retrier: Retrier<StdTime>, by_method: bool) -> ContractCaller {
     let agent = agent();
-    let call = |ask: Ask| {
-        let mut report = CallReport::default();
-        let retrier = retrier.clone();
-        let run = retrier.call().classified_by(HttpReplies::default());
-        let run = run.idempotent(ask.is_idempotent()).report(&mut report);
-        let result = run.run_blocking_with(|info, _| send(&agent, &ask, info));
-        end(result, &report)
-    };
-    asks.into_iter().map(call).collect()
+    Box::new(move |ask| {
+        let (retrier, agent) = (retrier.clone(), agent.clone());
+        let work = tokio::task::spawn_blocking(move || call(&retrier, &agent, &ask, by_method));
+        Box::pin(async { work.await.unwrap_or_else(|error| CallOutcome::failed(&error)) })
+    })
+}
+
+/// One call; if `by_method`, its method says whether it is idempotent.
+fn call(retrier: &Retrier<StdTime>, agent: &Agent, ask: &Ask, by_method: bool) -> CallOutcome {
+    let mut report = CallReport::default();
+    let call = retrier.retry_blocking_with(|info, _| send(agent, ask, info));
+    let call = call.classified_by(HttpReplies::default()).report(&mut report);
+    let once = by_method && !ask.is_idempotent();
+    let call = if once { call.not_idempotent() } else { call };
+    end(call.call(), &report)
 }
 
 /// Replies are classified by their status, so none is an error.

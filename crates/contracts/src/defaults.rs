@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
-use stagger::LocalLedger;
 use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
 use stagger::hedge::HedgePlan;
-use stagger::retry::Stop;
-use stagger::{Policy, PolicyBuilder, Span};
+use stagger::{LocalLedger, Policy, PolicyBuilder, Span, Stop};
 use stagger_testkit::server::{Reaction, RefusingPort, Script, TestServer};
 use tokio::time::timeout;
 

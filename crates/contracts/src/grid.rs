@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::promise::Bench;
 use crate::{
-    Async, Blocking, ContractCell, DEFAULTS, Hedged, Integration, PROMISES, ReqwestClient,
+    Async, Blocking, ContractCell, DEFAULTS, Integration, PROMISES, ReqwestClient,
     ReqwestMiddleware, Tonic, TowerClone, TowerHttp,
 };
 
@@ -34,9 +34,9 @@ pub struct ContractRow {
 #[must_use]
 pub fn all() -> Vec<Box<dyn Integration>> {
     vec![
-        Box::new(Async),
+        Box::new(Async { copies: false }),
         Box::new(Blocking),
-        Box::new(Hedged),
+        Box::new(Async { copies: true }),
         Box::new(TowerClone),
         Box::new(TowerHttp),
         Box::new(ReqwestClient),

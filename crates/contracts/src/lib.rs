@@ -5,29 +5,30 @@
 
 mod asynch;
 mod blocking;
-mod call;
-mod cell;
 mod defaults;
-mod gcs;
 mod grid;
-mod hyper;
 mod integration;
+// The programs of these pages are compiled here: a package that is published has no pages around it.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../../../docs/guides/comparison.md")]
+#[doc = include_str!("../../../docs/guides/integration.md")]
+#[doc = include_str!("../../../docs/guides/migrating.md")]
+#[doc = include_str!("../../../docs/guides/queues.md")]
+mod pages {}
 mod promise;
 mod promises;
 mod reqwest;
 mod tonic;
 mod tower;
 
-pub use asynch::{Async, Hedged};
+pub use asynch::Async;
 pub use blocking::Blocking;
-pub use call::{Ask, CallOutcome};
-pub use cell::{Checks, ContractCell};
 pub use defaults::DEFAULTS;
-pub use gcs::gcs_retry;
 pub use grid::{ContractGrid, ContractRow, all, grid};
-pub use integration::{ContractCaller, Integration, Later};
-pub use promise::Promise;
+pub use integration::{Ask, CallOutcome, ContractCaller, Integration, Later};
+pub use promise::{Checks, ContractCell, Promise};
 pub use promises::PROMISES;
-pub use reqwest::{ReqwestClient, ReqwestMiddleware};
+pub use reqwest::{ReqwestClient, ReqwestMiddleware, gcs_retry};
 pub use tonic::Tonic;
 pub use tower::{TowerClone, TowerHttp};

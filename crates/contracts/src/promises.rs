@@ -4,10 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Method;
+use stagger::adaptive::{AdaptivePlan, ClientThrottlePlan};
 use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
-use stagger::retry::Stop;
-use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Span, StdTime};
+use stagger::concurrency::ConcurrencyPlan;
+use stagger::engine::{Entrance, Ledger, LimitPermit};
+use stagger::rate_limit::RatePlan;
+use stagger::{Clock, LocalLedger, Policy, PolicyBuilder, Rate, Span, StdTime, Stop};
 use stagger_testkit::server::{
     ConnectionEnd, Reaction, RefusingPort, Script, SeenRequest, TestServer,
 };
@@ -43,6 +46,10 @@ promises! {
     "6" "empty budget stops callers that fail for ever" empty_budget_stops,
     "7" "open breaker uses no network" open_breaker_uses_no_network,
     "7" "open breaker gives the token back" open_breaker_refunds,
+    "9" "client-side throttling uses no network" throttling_uses_no_network,
+    "9" "turn after the deadline ends the call at once" late_turn_ends_the_call,
+    "9" "concurrency limit bounds the requests in flight" places_bound_the_requests,
+    "9" "rate limit without a start uses no network" rate_limit_uses_no_network,
 }
 
 async fn transient_is_retried(bench: &Bench<'_>) -> Checks {
@@ -323,6 +330,78 @@ async fn open_breaker_refunds(bench: &Bench<'_>) -> Checks {
     checks
 }
 
+async fn throttling_uses_no_network(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = plan(quick().max_attempts(1).adaptive(ClientThrottlePlan::default()));
+    let server = TestServer::start(Script::always(bench.failure(503))).await;
+    let ends = bench.calls(policy, vec![get(&server); THROTTLED]).await;
+    let refused: Vec<_> = ends.iter().filter(|end| end.stop == Some(Stop::Throttled)).collect();
+    // The n-th call passes with a chance of 1/n: five of them, and hardly ever fifteen.
+    checks.equal("enough are refused", &(refused.len() > THROTTLED / 2), &true);
+    checks.equal("requests", &server.taken(), &(THROTTLED - refused.len()));
+    checks.equal("attempts", &refused.iter().all(|end| end.attempts == Some(0)), &true);
+    checks
+}
+
+async fn late_turn_ends_the_call(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let policy = quick().max_attempts(1).adaptive(AdaptivePlan::Cubic);
+    let server = TestServer::start(Script::always(bench.failure(429))).await;
+    // Half a call a second, or a little more.
+    let policy = plan(policy.deadline(Span::from_millis(500)));
+    let ends = bench.calls(policy, vec![get(&server); 3]).await;
+    checks.equal("requests", &server.taken(), &1);
+    for end in ends.iter().skip(1) {
+        checks.equal("stop", &end.stop, &Some(Stop::Throttled));
+        checks.equal("attempts", &end.attempts, &Some(0));
+    }
+    checks
+}
+
+async fn places_bound_the_requests(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    let queue = ConcurrencyPlan::new(1).and_then(|plan| plan.with_queue(9, Span::from_secs(30)));
+    let policy = plan(quick().max_attempts(2).concurrency_limit(queue.expect("in bounds")));
+    let ledger = Arc::new(LocalLedger::new(&policy));
+    let server = serve([bench.failure(503), bench.success(), bench.success()]).await;
+    // One after the other: a place that an attempt kept would leave none to the next.
+    let ends = bench.with_ledger(policy, Arc::clone(&ledger), vec![get(&server); 2]).await;
+    checks.equal("served", &ends.iter().all(|end| end.status() == Some(200)), &true);
+    checks.equal("requests", &server.taken(), &3);
+    let places = ledger.stats(StdTime.now()).concurrency_limit;
+    checks.equal("places taken", &places.map(|it| (it.in_flight, it.queued)), &Some((0, 0)));
+    let none = plan(quick().concurrency_limit(ConcurrencyPlan::new(1).expect("in bounds")));
+    let ledger = Arc::new(LocalLedger::new(&none));
+    let mut permit = LimitPermit::NONE;
+    let entered = (&*ledger).enter(StdTime.now(), &mut permit, Span::ZERO);
+    checks.equal("entered", &entered, &Entrance::Open);
+    let end = bench.with_ledger(none, ledger, vec![get(&server)]).await;
+    checks.equal("requests after a refusal", &server.taken(), &3);
+    for end in end {
+        checks.equal("stop", &end.stop, &Some(Stop::ConcurrencyLimited));
+        checks.equal("attempts", &end.attempts, &Some(0));
+    }
+    checks
+}
+
+async fn rate_limit_uses_no_network(bench: &Bench<'_>) -> Checks {
+    let mut checks = Checks::default();
+    // One request, and the next in a hundred seconds.
+    let rate = RatePlan::new(Rate::once_every(Span::from_secs(100)), 1).expect("in bounds");
+    let policy = plan(quick().rate_limit(rate));
+    let server = TestServer::start(Script::always(bench.failure(503))).await;
+    let ends = bench.calls(policy, vec![get(&server); 2]).await;
+    checks.equal("requests", &server.taken(), &1);
+    if let [first, second] = ends.as_slice() {
+        check_stop(&mut checks, first, Stop::RateLimited);
+        checks.equal("stop", &second.stop, &Some(Stop::RateLimited));
+        checks.equal("attempts", &second.attempts, &Some(0));
+    }
+    checks
+}
+
+/// Calls of which most are refused.
+const THROTTLED: usize = 30;
 /// Enough to find a budget that never empties.
 const CALLERS: usize = 8;
 /// More than any integration keeps of a request's body, in bytes.

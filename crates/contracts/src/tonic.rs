@@ -16,7 +16,7 @@ use tonic::{Code, Status};
 use tower::{Layer, ServiceExt};
 
 use crate::asynch::ONE_DESTINATION;
-use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
+use crate::{Ask, CallOutcome, ContractCaller, Integration};
 
 /// Calls of a gRPC channel. A promise's method says whether the call may be made twice; on the wire
 /// every call is a POST over HTTP/2, and a failure is a status in the headers.
@@ -45,28 +45,21 @@ impl Integration for Tonic {
         "tonic"
     }
 
-    fn calls(
-        &self,
-        policy: Policy,
-        ledger: Arc<LocalLedger>,
-        asks: Vec<Ask>,
-    ) -> Later<Vec<CallOutcome>> {
-        Box::pin(async move {
-            let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
-            let mut channel = None;
-            let mut ends = Vec::new();
-            for ask in asks {
-                let channel = channel.get_or_insert_with(|| connect(&ask)).clone();
-                let layer = GrpcLayer::new(retrier.clone());
+    fn caller(&self, policy: Policy, ledger: Arc<LocalLedger>) -> ContractCaller {
+        let layer = GrpcLayer::new(Retrier::new(policy, TokioTime).with_ledger(ledger));
+        let channel = OnceLock::new();
+        Box::new(move |ask| {
+            let channel = channel.get_or_init(|| connect(&ask)).clone();
+            let layer = layer.clone();
+            Box::pin(async move {
                 // A call that may not be made twice gets the layer as it is by default.
-                ends.push(if ask.is_idempotent() {
+                if ask.is_idempotent() {
                     let layer = layer.idempotent(|_: &Uri| true);
                     answered(layer.layer(channel).oneshot(request(&ask)).await).await
                 } else {
                     answered(layer.layer(channel).oneshot(request(&ask)).await).await
-                });
-            }
-            ends
+                }
+            })
         })
     }
 

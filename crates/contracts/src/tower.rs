@@ -9,14 +9,13 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use stagger::http::{HttpReplies, IdempotencyKey, Replay};
-use stagger::tower::{DeadlineBody, ServiceError, StaggerLayer};
+use stagger::http::{DeadlineBody, HttpReplies, IdempotencyKey, Replay};
+use stagger::tower::{ServiceError, StaggerLayer};
 use stagger::{LocalLedger, Policy, Retrier, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
 
-use crate::asynch::ONE_DESTINATION;
-use crate::hyper::HyperPool;
-use crate::{Ask, CallOutcome, ContractCaller, Integration, Later};
+use crate::asynch::{HyperPool, ONE_DESTINATION};
+use crate::{Ask, CallOutcome, ContractCaller, Integration};
 
 /// The tower layer over requests that can be cloned.
 #[derive(Clone, Copy, Debug)]
@@ -27,28 +26,18 @@ impl Integration for TowerClone {
         "tower"
     }
 
-    fn calls(
-        &self,
-        policy: Policy,
-        ledger: Arc<LocalLedger>,
-        asks: Vec<Ask>,
-    ) -> Later<Vec<CallOutcome>> {
-        Box::pin(async move {
-            let retrier = Retrier::new(policy, TokioTime).with_ledger(ledger);
-            let layer = StaggerLayer::new(retrier)
-                .classified_by(HttpReplies::default())
-                .idempotent(Ask::is_idempotent);
-            let pool = HyperPool::new();
-            let service = layer.layer(service_fn(move |ask: Ask| {
-                let pool = pool.clone();
-                async move { pool.send(ask.request()?).await }
-            }));
-            let mut ends = Vec::new();
-            for ask in asks {
-                let result = service.clone().oneshot(ask).await;
-                ends.push(end(result));
-            }
-            ends
+    fn caller(&self, policy: Policy, ledger: Arc<LocalLedger>) -> ContractCaller {
+        let layer = StaggerLayer::new(Retrier::new(policy, TokioTime).with_ledger(ledger))
+            .classified_by(HttpReplies::default())
+            .idempotent(Ask::is_idempotent);
+        let pool = HyperPool::new();
+        let service = layer.layer(service_fn(move |ask: Ask| {
+            let pool = pool.clone();
+            async move { pool.send(ask.request()?).await }
+        }));
+        Box::new(move |ask| {
+            let service = service.clone();
+            Box::pin(async { end(service.oneshot(ask).await) })
         })
     }
 
@@ -93,31 +82,19 @@ impl Integration for TowerHttp {
         "tower http"
     }
 
-    fn calls(
-        &self,
-        policy: Policy,
-        ledger: Arc<LocalLedger>,
-        asks: Vec<Ask>,
-    ) -> Later<Vec<CallOutcome>> {
-        Box::pin(async move {
-            let mut layer = StaggerLayer::http(Retrier::new(policy, TokioTime).with_ledger(ledger));
-            if asks.iter().any(|ask| ask.keyed) {
+    fn caller(&self, policy: Policy, ledger: Arc<LocalLedger>) -> ContractCaller {
+        let layer = StaggerLayer::http(Retrier::new(policy, TokioTime).with_ledger(ledger));
+        let pool = HyperPool::new();
+        Box::new(move |ask| {
+            let (mut layer, pool) = (layer.clone(), pool.clone());
+            if ask.keyed {
                 layer = layer.idempotency_keys(IdempotencyKey::random);
             }
-            let pool = HyperPool::new();
             let service = layer.layer(service_fn(move |request: Request<Replay<Full<Bytes>>>| {
                 let pool = pool.clone();
                 async move { pool.send(request).await.map(|reply| reply.map(Full::new)) }
             }));
-            let mut ends = Vec::new();
-            for ask in asks {
-                let request = ask.request().expect("the addresses are those of our servers");
-                ends.push(match service.clone().oneshot(request).await {
-                    Ok(reply) => read(reply).await,
-                    Err(error) => end(Err(error)),
-                });
-            }
-            ends
+            Box::pin(async move { answered(service.oneshot(request(&ask)).await).await })
         })
     }
 
@@ -126,13 +103,7 @@ impl Integration for TowerHttp {
         let service = layer.layer(Client::builder(TokioExecutor::new()).build_http());
         Box::new(move |ask| {
             let service = service.clone();
-            Box::pin(async move {
-                let request = ask.request().expect("the addresses are those of our servers");
-                match service.oneshot(request).await {
-                    Ok(reply) => read(reply).await,
-                    Err(error) => end(Err(error)),
-                }
-            })
+            Box::pin(async move { answered(service.oneshot(request(&ask)).await).await })
         })
     }
 
@@ -144,12 +115,22 @@ impl Integration for TowerHttp {
     }
 }
 
+fn request(ask: &Ask) -> Request<Full<Bytes>> {
+    ask.request().expect("the addresses are those of our servers")
+}
+
 /// The reply as its caller reads it, after the call.
-async fn read<B>(reply: Response<DeadlineBody<B, TokioTime>>) -> CallOutcome
+async fn answered<B>(
+    result: Result<Response<DeadlineBody<B, TokioTime>>, ServiceError>,
+) -> CallOutcome
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
+    let reply = match result {
+        Ok(reply) => reply,
+        Err(error) => return end(Err(error)),
+    };
     let (head, body) = reply.into_parts();
     match body.collect().await {
         Ok(body) => end(Ok(Response::from_parts(head, body.to_bytes()))),

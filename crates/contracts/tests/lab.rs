@@ -6,16 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 
-use stagger::breaker::{Admission, BreakerPlan, Report, Ticket};
-use stagger::budget::{BudgetPlan, Charge, FloorRate, Paid, Settled, TokenPlan, WindowPlan};
-use stagger::retry::{Ledger, Stop};
+use stagger::adaptive::{AdaptiveReport, ClientThrottlePlan, Pacing};
+use stagger::breaker::{BreakerPlan, Report};
+use stagger::budget::{BudgetPlan, FloorRate, TokenPlan, WindowPlan};
+use stagger::engine::adaptive::AdaptiveLimit;
+use stagger::engine::breaker::{Admission, Ticket};
+use stagger::engine::budget::{Charge, Paid, Settled};
+use stagger::engine::{Entrance, Ledger, LimitPermit};
 use stagger::{
     Backoff, Clock, Entropy, Error, Instant, Jitter, LocalLedger, Policy, PolicyBuilder, Rate,
-    Ratio, Retrier, Sleep, Span,
+    Ratio, Retrier, Sleep, Span, Stop,
 };
 use stagger_sim::{
     ArrivalProcess, CallerLayer, Draw, Fault, Latency, Played, Purpose, RandomStream, RunPlan,
@@ -88,6 +92,15 @@ impl Entropy for Words {
 struct Shared {
     local: LocalLedger,
     reports: AtomicU64,
+    limit: Option<Mutex<AdaptiveLimit>>,
+}
+
+impl Shared {
+    fn draw(&self) -> Draw {
+        let drawn = self.reports.fetch_add(1, Ordering::Relaxed) + 1;
+        let drawn = u32::try_from(drawn).expect("fewer attempts than that");
+        RandomStream::new(SEED, Purpose::Breaker).at(0, drawn)
+    }
 }
 
 impl Ledger for &Shared {
@@ -111,10 +124,30 @@ impl Ledger for &Shared {
         (&self.local).admit(now)
     }
 
+    fn pace(&mut self, now: Instant) -> Pacing {
+        let limit = self.limit.as_ref().expect("asked under a policy with a limit");
+        limit.lock().expect("no test panics in it").ask(now, &mut self.draw())
+    }
+
+    fn on_paced(&mut self, now: Instant, report: AdaptiveReport) {
+        let limit = self.limit.as_ref().expect("told of what it let pass");
+        limit.lock().expect("no test panics in it").settle(now, report);
+    }
+
+    fn enter(&mut self, now: Instant, permit: &mut LimitPermit, longest: Span) -> Entrance {
+        (&self.local).enter(now, permit, longest)
+    }
+
+    fn leave(&mut self, now: Instant, permit: LimitPermit) {
+        (&self.local).leave(now, permit);
+    }
+
+    fn watch(&mut self, permit: &LimitPermit, waker: &Waker) -> bool {
+        (&self.local).watch(permit, waker)
+    }
+
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, _: &mut dyn Entropy) {
-        let drawn = self.reports.fetch_add(1, Ordering::Relaxed) + 1;
-        let drawn = u32::try_from(drawn).expect("fewer attempts than that");
-        let mut draw = RandomStream::new(SEED, Purpose::Breaker).at(0, drawn);
+        let mut draw = self.draw();
         (&self.local).report(now, ticket, report, &mut draw);
     }
 }
@@ -136,7 +169,9 @@ type Running = Pin<Box<dyn Future<Output = Result<(), Error<&'static str>>>>>;
 fn run(policy: Policy) -> Ran {
     let time = Virtual::default();
     let instants = Rc::new(std::cell::RefCell::new(Vec::new()));
-    let ledger = Arc::new(Shared { local: LocalLedger::new(&policy), reports: AtomicU64::new(0) });
+    let limit = policy.adaptive().map(|plan| Mutex::new(AdaptiveLimit::new(*plan)));
+    let ledger =
+        Arc::new(Shared { local: LocalLedger::new(&policy), reports: AtomicU64::new(0), limit });
     let mut calls: Vec<Running> = Vec::new();
     for id in 0..CALLS {
         let attempts = Arc::new(AtomicU32::new(0));
@@ -151,7 +186,7 @@ fn run(policy: Policy) -> Ran {
                 let answer = if now.get() < UP { Err("down") } else { Ok(()) };
                 async move { answer }
             };
-            retrier.retry_if(|_: &&str| true).run(attempt).await
+            retrier.retry(attempt).when(|_: &&str| true).await
         }));
     }
     let mut ran = Ran::default();
@@ -269,4 +304,14 @@ fn budget_and_breaker_together_agree_too() {
     let bucket = TokenPlan::new(60, 1).expect("valid");
     let breaker = BreakerPlan::builder().open_time(Span::from_millis(50)).build();
     agree(law(Jitter::Full).budget(bucket).breaker(breaker.expect("valid")));
+}
+
+#[test]
+fn a_throttle_refuses_the_same_attempts() {
+    let plan = |percent| ClientThrottlePlan::new(Ratio::from_percent(percent), Span::from_secs(1));
+    for percent in [110, 200] {
+        let reasons = agree(law(Jitter::Full).adaptive(plan(percent).expect("valid")));
+        let refused = reasons.get(&stops(Stop::Throttled)).copied().unwrap_or(0);
+        assert!(refused > 20, "{reasons:?}");
+    }
 }

@@ -64,7 +64,7 @@ impl Backoff {
     ///
     /// # Errors
     /// `cap` below `base`. A `base` of zero is refused later, by a policy without an attempt limit.
-    pub fn exponential(base: Span, cap: Span) -> Result<Self, ConfigError> {
+    pub fn exponential(base: impl Into<Span>, cap: impl Into<Span>) -> Result<Self, ConfigError> {
         Self::new(Envelope::Exponential(Factor::TWO), base, cap)
     }
 
@@ -72,13 +72,14 @@ impl Backoff {
     ///
     /// # Errors
     /// `cap` below `base`.
-    pub fn linear(base: Span, cap: Span) -> Result<Self, ConfigError> {
+    pub fn linear(base: impl Into<Span>, cap: impl Into<Span>) -> Result<Self, ConfigError> {
         Self::new(Envelope::Linear, base, cap)
     }
 
     /// The same ceiling for every retry, with full jitter.
     #[must_use]
-    pub fn constant(base: Span) -> Self {
+    pub fn constant(base: impl Into<Span>) -> Self {
+        let base = base.into();
         Self { envelope: Envelope::Constant, base, cap: base, jitter: Jitter::Full }
     }
 
@@ -86,7 +87,12 @@ impl Backoff {
     ///
     /// # Errors
     /// `cap` below `base`.
-    pub fn new(envelope: Envelope, base: Span, cap: Span) -> Result<Self, ConfigError> {
+    pub fn new(
+        envelope: Envelope,
+        base: impl Into<Span>,
+        cap: impl Into<Span>,
+    ) -> Result<Self, ConfigError> {
+        let (base, cap) = (base.into(), cap.into());
         if cap < base {
             let bound = alloc::format!("at least backoff.base ({base})");
             return Err(ConfigError::new("backoff.cap", cap, bound));

@@ -32,7 +32,6 @@ use crate::ratio::Ratio;
 /// Full, equal and clamped decorrelated jitter are Marc Brooker's, "Exponential Backoff And Jitter"
 /// (AWS Architecture Blog, 2015); symmetric is gRPC's (gRFC A6, as amended in 2024).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
 pub enum Jitter {
     /// The ceiling itself. Callers that failed together come back together.
     None,
@@ -82,6 +81,24 @@ impl Jitter {
                 Err(ConfigError::new("backoff.jitter", r, "a ratio from 0 to 1"))
             }
             law => Ok(law),
+        }
+    }
+
+    /// The random share of a delay at its ceiling; of a decorrelated one at the cap, for a base of nothing.
+    ///
+    /// ```
+    /// use stagger_core::{Jitter, Ratio};
+    /// assert_eq!(Jitter::Equal.random_share(), Ratio::from_percent(50));
+    /// assert_eq!(Jitter::Symmetric(Ratio::from_percent(20)).random_share(), Ratio::from_percent(40));
+    /// ```
+    #[must_use]
+    pub const fn random_share(self) -> Ratio {
+        match self {
+            Self::None => Ratio::ZERO,
+            Self::Full | Self::Decorrelated | Self::DecorrelatedClamped => Ratio::ONE,
+            Self::Equal => Ratio::from_percent(50),
+            Self::Proportional(r) => r,
+            Self::Symmetric(r) => Ratio::from_ppm(r.ppm().saturating_mul(2)),
         }
     }
 
@@ -144,6 +161,7 @@ mod tests {
         assert_eq!(laws.len(), Jitter::SHARELESS.len() + 2);
         for law in laws {
             assert_eq!(law.to_string().parse(), Ok(law));
+            assert!(FORM.contains(law.name()), "{law} is not offered where a law is refused");
         }
     }
 

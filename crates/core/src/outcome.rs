@@ -4,6 +4,7 @@ use crate::time::Span;
 
 /// The meaning of an attempt's outcome for the next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Success.
     Ok,
@@ -59,6 +60,7 @@ impl Verdict {
 ///
 /// A permanent answer proves that the server lives; a permanent transport error proves nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Cause {
     /// The server answered.
     #[default]
@@ -69,8 +71,26 @@ pub enum Cause {
     Transport,
 }
 
+impl Cause {
+    /// Its name in logs and metrics: one word that does not change.
+    ///
+    /// ```
+    /// use stagger_core::Cause;
+    /// assert_eq!(Cause::Timeout.name(), "timeout");
+    /// ```
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reply => "reply",
+            Self::Timeout => "timeout",
+            Self::Transport => "transport",
+        }
+    }
+}
+
 /// The server's request about the time, or the end, of further attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Hint {
     /// Not sooner than this (Retry-After and its kin): a lower bound for the delay.
     AtLeast(Span),
@@ -99,6 +119,7 @@ impl Hint {
 /// like any retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Remedy {
     /// Use a fresh connection: 421 (RFC 9110 section 15.5.20).
     FreshConnection = 1,

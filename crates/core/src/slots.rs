@@ -54,6 +54,17 @@ impl<T: SlotCounts> Slots<T> {
         self.sum
     }
 
+    /// Takes `one` out of the running slot again, as far as it is still there.
+    pub(crate) fn take_back(&mut self, now: Instant, one: T) {
+        if now >= self.end {
+            self.turn(now);
+        }
+        let mut taken = self.slots[self.current];
+        self.slots[self.current].remove(one);
+        taken.remove(self.slots[self.current]);
+        self.sum.remove(taken);
+    }
+
     /// The sum of the window as it stands at `now`.
     pub(crate) fn sum(&self, now: Instant) -> T {
         let mut then = *self;

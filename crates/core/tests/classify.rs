@@ -1,8 +1,6 @@
 //! The tables of verdicts, pinned one by one.
 
-use stagger_core::classify::{
-    Authority, Code, CodeSet, HttpReply, HttpRules, Opinion, classify_grpc, is_idempotent, merge,
-};
+use stagger_core::classify::{Code, CodeSet, HttpReply, HttpRules, classify_grpc, is_idempotent};
 use stagger_core::{Cause, Hint, Outcome, Remedy, Span, Verdict};
 
 const HINT: Hint = Hint::AtLeast(Span::from_secs(1));
@@ -158,50 +156,6 @@ fn a_method_list_replaces_the_default_codes() {
         };
         assert_eq!((only, none), (listed, unlisted), "{code}");
     }
-}
-
-#[test]
-fn opinions_merge_by_authority_in_any_order() {
-    use Authority::{Caller, Default, Provider, Transport};
-    let ranked = [
-        (Default, Verdict::Ok),
-        (Transport, Verdict::Transient),
-        (Provider, Verdict::Permanent),
-        (Caller, Verdict::Throttled),
-    ];
-    for used in 1..=4 {
-        let mut opinions: Vec<_> =
-            ranked[..used].iter().map(|(who, what)| Opinion::verdict(*who, *what)).collect();
-        for _ in 0..used {
-            opinions.rotate_left(1);
-            assert_eq!(merge(&opinions).verdict, ranked[used - 1].1);
-        }
-    }
-}
-
-#[test]
-fn a_callers_verdict_keeps_what_others_saw() {
-    let seen = Outcome::new(Verdict::Permanent)
-        .with_cause(Cause::Timeout)
-        .with_hint(HINT)
-        .with_remedy(Remedy::RefreshAuth)
-        .not_replayable();
-    let merged = merge(&[
-        Opinion::verdict(Authority::Caller, Verdict::Transient),
-        Opinion::new(Authority::Default, seen),
-    ]);
-    let kept = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout).with_hint(HINT);
-    assert_eq!(merged, kept.not_replayable());
-}
-
-// jd/tenacity #529
-#[test]
-fn a_cancelled_attempt_is_never_retried_whatever_the_caller_says() {
-    let merged = merge(&[
-        Opinion::verdict(Authority::Caller, Verdict::Transient),
-        Opinion::verdict(Authority::Default, Verdict::Cancelled),
-    ]);
-    assert_eq!(merged.verdict, Verdict::Cancelled);
 }
 
 #[cfg(feature = "std")]

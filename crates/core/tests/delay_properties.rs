@@ -78,7 +78,6 @@ fn formula(rule: &Backoff, k: u32, prev: Span) -> (u128, u128) {
         }
         Jitter::Proportional(r) => ((c - part(r)).saturating_sub(1), c),
         Jitter::Symmetric(r) => ((c - part(r)).saturating_sub(1), c + part(r) + 1),
-        _ => unreachable!("all laws are named above"),
     }
 }
 

@@ -91,6 +91,52 @@ fn unreadable_pushback_forbids_the_retry() {
     assert_eq!(twice, Some(Hint::Never));
 }
 
+/// A status RESOURCE_EXHAUSTED with a `RetryInfo` of 58 s.
+const DETAILS: &str = "CAgaMAoodHlwZS5nb29nbGVhcGlzLmNvbS9nb29nbGUucnBjLlJldHJ5SW5mbxIECgIIOg";
+
+// open-telemetry/opentelemetry-specification #2480
+#[test]
+fn delay_in_the_details_of_a_status_was_no_hint() {
+    const NAME: &str = "grpc-status-details-bin";
+    assert_eq!(read(&[(NAME, DETAILS)]), secs(58));
+    assert_eq!(read(&[("retry-after", "3"), (NAME, DETAILS)]), secs(58));
+    let pushback = [("grpc-retry-pushback-ms", "5"), (NAME, DETAILS)];
+    assert_eq!(read(&pushback), Some(Hint::Exactly(Span::from_millis(5))));
+    let joined: &'static str = format!("CAg, {DETAILS}==").leak();
+    assert_eq!(read(&[(NAME, joined)]), secs(58));
+    for other in ["", "CAg", "!", &DETAILS[..40]] {
+        let other: &'static str = other.to_owned().leak();
+        assert_eq!(read(&[(NAME, other), ("retry-after", "3")]), secs(3), "{other:?}");
+    }
+}
+
+// anthropics/anthropic-sdk-python, openai/openai-python: each quota of a key has a reset of its own
+#[test]
+fn reset_of_a_provider_was_no_hint() {
+    // A minute after the time of these tests.
+    const DATE: &str = "2026-02-18T08:49:00Z";
+    for (reset, remaining, value) in [
+        ("anthropic-ratelimit-requests-reset", "anthropic-ratelimit-requests-remaining", DATE),
+        ("anthropic-ratelimit-tokens-reset", "anthropic-ratelimit-tokens-remaining", DATE),
+        (
+            "anthropic-ratelimit-input-tokens-reset",
+            "anthropic-ratelimit-input-tokens-remaining",
+            DATE,
+        ),
+        (
+            "anthropic-ratelimit-output-tokens-reset",
+            "anthropic-ratelimit-output-tokens-remaining",
+            DATE,
+        ),
+        ("x-ratelimit-reset-requests", "x-ratelimit-remaining-requests", "1m0s"),
+        ("x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens", "60000ms"),
+    ] {
+        assert_eq!(read(&[(reset, value), (remaining, "0")]), secs(60), "{reset}");
+        assert_eq!(read(&[(reset, value), (remaining, "1")]), None, "{reset}: something is left");
+        assert_eq!(read(&[(reset, "soon"), (remaining, "0")]), None, "{reset}");
+    }
+}
+
 #[test]
 fn first_usable_source_wins_not_the_first_present() {
     let all = [

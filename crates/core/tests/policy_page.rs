@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use stagger_core::Policy;
+use stagger_core::adaptive::{AdaptivePlan, ClientThrottlePlan};
 use stagger_core::breaker::BreakerPlan;
 
 const PAGE: &str = include_str!("../../../docs/policy.md");
@@ -58,7 +59,8 @@ fn every_example_reads_and_writes() {
 
 #[test]
 fn every_key_has_its_row_and_every_row_its_key() {
-    for table in ["backoff", "limits", "hints", "breaker", "hedge", "on_refusal"] {
+    let tables = ["backoff", "limits", "hints", "breaker", "hedge", "on_refusal"];
+    for table in tables.into_iter().chain(["concurrency_limit", "rate_limit"]) {
         let listed: BTreeSet<String> = rows(table).iter().map(|(key, _)| key.to_string()).collect();
         assert_eq!(listed, known(table), "{table}");
     }
@@ -68,6 +70,10 @@ fn every_key_has_its_row_and_every_row_its_key() {
         kinds.extend(known(&format!("budget.{kind}")).iter().map(|key| format!("{kind}.{key}")));
     }
     assert_eq!(listed, kinds);
+    let listed: BTreeSet<String> =
+        rows("adaptive").iter().map(|(key, _)| key.to_string()).collect();
+    let known = known("adaptive.throttle");
+    assert_eq!(listed, known.iter().map(|key| format!("throttle.{key}")).collect());
 }
 
 #[test]
@@ -78,6 +84,26 @@ fn every_default_is_the_one_that_the_table_names() {
             let policy: Policy = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(policy, Policy::default(), "{text}");
         }
+    }
+    for (key, default) in rows("adaptive") {
+        let text = format!("[adaptive]\n{key} = {default}");
+        let policy: Policy = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+        let usual = AdaptivePlan::Throttle(ClientThrottlePlan::default());
+        assert_eq!(policy.adaptive(), Some(&usual), "{text}");
+    }
+    let with = |table: &str, rest: &str| {
+        let text = format!("[{table}]\n{rest}");
+        toml::from_str::<Policy>(&text).unwrap_or_else(|error| panic!("{error}"))
+    };
+    for (key, default) in rows("concurrency_limit").iter().skip(1) {
+        let queue = if *key == "max_wait" { "max_queued = 3\n" } else { "" };
+        let given = format!("max_concurrent = 5\n{queue}{key} = {default}");
+        let left_out = with("concurrency_limit", &format!("max_concurrent = 5\n{queue}"));
+        assert_eq!(with("concurrency_limit", &given), left_out, "{key}");
+    }
+    for (key, default) in rows("rate_limit").iter().skip(1) {
+        let given = with("rate_limit", &format!("rate = 5\n{key} = {default}"));
+        assert_eq!(given, with("rate_limit", "rate = 5"), "{key}");
     }
     let breaker = rows("breaker");
     let own = |default: &&str| *default != "none" && !default.contains("with");

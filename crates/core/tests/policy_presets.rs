@@ -48,7 +48,7 @@ const fn secs(n: u64) -> Span {
 
 #[test]
 fn google_cloud_gives_up_within_two_minutes() -> Result<(), ConfigError> {
-    let policy = Policy::google_cloud()?;
+    let policy = Policy::google_cloud();
     assert_eq!(refused(&policy), (Stop::DeadlineExceeded, 7, secs(63)));
     assert_eq!(hanging(&policy), (Stop::DeadlineExceeded, 2, secs(120)));
     Ok(())
@@ -56,7 +56,7 @@ fn google_cloud_gives_up_within_two_minutes() -> Result<(), ConfigError> {
 
 #[test]
 fn google_clouds_ceilings_are_those_of_its_own_clients() -> Result<(), ConfigError> {
-    let policy = Policy::google_cloud()?;
+    let policy = Policy::google_cloud();
     let ceilings: Vec<_> = (1..=8).map(|k| policy.backoff().ceiling(k)).collect();
     assert_eq!(ceilings, [1, 2, 4, 8, 16, 32, 60, 60].map(secs));
     Ok(())
@@ -68,7 +68,7 @@ fn a_webhook_is_tried_for_as_long_and_as_often_as_the_standard_schedule() -> Res
     let hour = 3_600;
     let schedule =
         [5, 5 * 60, 30 * 60, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour];
-    let policy = Policy::webhook()?;
+    let policy = Policy::webhook();
     let attempts = u32::try_from(schedule.len() + 1).expect("ten");
     assert_eq!(refused(&policy), (Stop::AttemptsExhausted, attempts, secs(270_455)));
     let standard: u64 = schedule.iter().sum();
@@ -82,7 +82,7 @@ fn a_webhook_is_tried_for_as_long_and_as_often_as_the_standard_schedule() -> Res
 
 #[test]
 fn a_webhook_is_not_lost_to_an_endpoint_that_asks_for_a_week() -> Result<(), ConfigError> {
-    let done = asked_to_wait(&Policy::webhook()?, 7 * 24 * 3_600);
+    let done = asked_to_wait(&Policy::webhook(), 7 * 24 * 3_600);
     assert_eq!((done.stop, done.attempts), (Stop::AttemptsExhausted, 10));
     assert_eq!(done.elapsed, secs(9 * (24 * 3_600 + 30)), "a day each, and the spread");
     Ok(())
@@ -90,7 +90,7 @@ fn a_webhook_is_not_lost_to_an_endpoint_that_asks_for_a_week() -> Result<(), Con
 
 #[test]
 fn a_person_waits_three_seconds_at_most() -> Result<(), ConfigError> {
-    let policy = Policy::interactive()?;
+    let policy = Policy::interactive();
     assert_eq!(refused(&policy), (Stop::AttemptsExhausted, 3, Span::from_millis(150)));
     assert_eq!(hanging(&policy), (Stop::AttemptsExhausted, 3, secs(3)));
     let done = asked_to_wait(&policy, 2);
@@ -101,7 +101,7 @@ fn a_person_waits_three_seconds_at_most() -> Result<(), ConfigError> {
 
 #[test]
 fn a_batch_goes_on_for_an_hour_at_most() -> Result<(), ConfigError> {
-    let policy = Policy::batch()?;
+    let policy = Policy::batch();
     assert_eq!(refused(&policy), (Stop::AttemptsExhausted, 20, secs(3_511)));
     let (stop, attempts, elapsed) = hanging(&policy);
     assert_eq!(stop, Stop::DeadlineExceeded);
@@ -112,11 +112,22 @@ fn a_batch_goes_on_for_an_hour_at_most() -> Result<(), ConfigError> {
 
 #[test]
 fn grpc_is_the_service_config_of_its_own_proposal() -> Result<(), ConfigError> {
-    let policy = Policy::grpc()?;
+    let policy = Policy::grpc();
     let ceilings: Vec<_> = (1..=5).map(|k| policy.backoff().ceiling(k)).collect();
     assert_eq!(ceilings, [100, 200, 400, 800, 1_000].map(Span::from_millis));
     assert_eq!(refused(&policy), (Stop::AttemptsExhausted, 4, Span::from_millis(840)));
     Ok(())
+}
+
+#[test]
+fn dynamodb_had_the_delays_of_slower_services() {
+    let policy = Policy::aws_dynamodb();
+    let ceilings: Vec<_> = (1..=3).map(|k| policy.backoff().ceiling(k)).collect();
+    assert_eq!(ceilings, [25, 50, 100].map(Span::from_millis));
+    assert_eq!(refused(&policy), (Stop::AttemptsExhausted, 4, Span::from_millis(175)));
+    let general = Policy::aws_standard_2_1();
+    assert_eq!(policy.throttled_backoff(), general.throttled_backoff());
+    assert_eq!((policy.budget(), policy.hints()), (general.budget(), general.hints()));
 }
 
 #[test]

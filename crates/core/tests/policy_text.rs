@@ -137,12 +137,13 @@ fn the_presets_survive() {
     let presets = [
         Policy::aws_standard_2_0(),
         Policy::aws_standard_2_1(),
+        Policy::aws_dynamodb(),
         Policy::google_cloud(),
         Policy::webhook(),
         Policy::interactive(),
         Policy::batch(),
     ];
-    for policy in presets.map(Result::unwrap) {
+    for policy in presets {
         let text = toml::to_string(&policy).unwrap();
         assert_eq!(read(&text), policy, "{text}");
     }

@@ -56,6 +56,41 @@ fn what_a_builder_refuses_is_told_as_the_builder_tells_it() {
         ),
         ("hints.spread = nan", "hints.spread = NaN: must be a finite number from 0 to 4294.967295"),
         ("hints.spread = 2", "hints.spread = 2: must be from 0 to 1"),
+        (
+            "adaptive.throttle.multiplier = 0.9",
+            "adaptive.throttle.multiplier = 90%: must be from 100% to 10000%",
+        ),
+        (
+            "adaptive.throttle.multiplier = 101",
+            "adaptive.throttle.multiplier = 10100%: must be from 100% to 10000%",
+        ),
+        (
+            "adaptive.throttle.window = \"9ms\"",
+            "adaptive.throttle.window = 9ms: must be at least 10ms",
+        ),
+        (
+            "concurrency_limit.max_concurrent = 0",
+            "concurrency_limit.max_concurrent = 0: must be from 1 to 1000000",
+        ),
+        (
+            "concurrency_limit = { max_concurrent = 5, max_queued = 1000001 }",
+            "concurrency_limit.max_queued = 1000001: must be at most 1000000",
+        ),
+        (
+            "concurrency_limit = { max_concurrent = 5, max_queued = 1, max_wait = 0 }",
+            "concurrency_limit.max_wait = 0s: must be above zero, or left out with max_queued for no queue",
+        ),
+        (
+            "concurrency_limit = { max_concurrent = 5, max_wait = \"1s\" }",
+            "concurrency_limit.max_wait = 1s: must be left out unless concurrency_limit.max_queued is above \
+             zero: nothing waits",
+        ),
+        ("rate_limit.rate = 0", "rate_limit.rate = 0/s: must be above 0, up to 1000000 a second"),
+        (
+            "rate_limit.rate = -1",
+            "rate_limit.rate = -1: must be a number from 0 to 1000000 a second",
+        ),
+        ("rate_limit = { rate = 5, burst = 0 }", "rate_limit.burst = 0: must be from 1 to 1000000"),
         ("budget.window.ratio = 11", "budget.window.ratio = 11: must be at most 10 (1000 %)"),
         ("budget.window.window = \"61s\"", "budget.window.window = 61s: must be from 1s to 60s"),
         (

@@ -88,7 +88,7 @@
     };
 
     const follow = async () => {
-      try { await load(); say_link(''); } catch { say_link('No connection to the dispatcher.'); }
+      try { await load(); say_link(false); } catch { say_link(true); }
       if (box.isConnected) setTimeout(follow, SECOND);
     };
 
@@ -99,9 +99,16 @@
     follow();
   };
 
-  const say_link = (text) => {
+  // A lost connection is said on top of the page, and what is shown is marked as old.
+  let lost_at = null;
+  const say_link = (is_lost) => {
+    if (is_lost === (lost_at !== null)) return;
+    lost_at = is_lost ? clock(now() / SECOND) : null;
     const link = document.getElementById('link');
-    if (link.textContent !== text) link.textContent = text;
+    link.textContent = is_lost
+      ? `No connection to the dispatcher since ${lost_at} UTC. The figures below are from then.` : '';
+    link.hidden = !is_lost;
+    document.body.classList.toggle('stale', is_lost);
   };
 
   // Forms ask before they do what is not easily undone, and are not sent twice.
@@ -125,7 +132,9 @@
   document.addEventListener('htmx:before:request', (event) => {
     if (document.hidden && event.detail.ctx.sourceEvent?.type === 'every') event.preventDefault();
   });
-  document.addEventListener('htmx:after:swap', tick);
+  document.addEventListener('htmx:error', () => say_link(true));
+  document.addEventListener('htmx:response:error', () => say_link(true));
+  document.addEventListener('htmx:after:swap', () => { say_link(false); tick(); });
   document.addEventListener('visibilitychange', tick);
   setInterval(tick, SECOND);
   document.querySelectorAll('.plot').forEach(chart);

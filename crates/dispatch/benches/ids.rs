@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use stagger::Instant as Time;
-use stagger_dispatch::model::IdGenerator;
+use stagger_dispatch::IdGenerator;
 
 /// Ids that each thread makes in one measurement.
 const IDS: usize = 400_000;

@@ -13,11 +13,12 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use stagger::{Span, StdTime, Verdict};
-use stagger_dispatch::model::{
-    ApplicationId, Delivery, DeliveryAttempt, DeliveryState, EndpointId, IdGenerator, Message,
-    MessageId, NewMessage,
+use stagger_dispatch::IdGenerator;
+use stagger_scheduler::model::{
+    ApplicationId, Delivery, DeliveryAttempt, DeliveryState, EndpointId, Message, MessageId,
+    NewMessage,
 };
-use stagger_dispatch::store::{
+use stagger_store::{
     Cursor, DeliveryFilter, DeliveryStore, Fence, PageRequest, Settlement, SqliteOptions,
     SqliteStore,
 };

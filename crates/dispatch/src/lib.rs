@@ -2,19 +2,19 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod access;
 pub mod api;
 pub mod config;
-mod egress;
-mod error;
-pub mod model;
+mod edge;
 pub mod node;
 pub mod observe;
-pub mod send;
+#[cfg(feature = "oidc")]
+pub mod oidc;
+mod random;
 pub mod server;
-pub mod sign;
-pub mod store;
-mod store_backoff;
 pub mod ui;
 
-pub use error::Error;
-pub use stagger_scheduler::{self as scheduler, leadership};
+pub use random::IdGenerator;
+pub use stagger_scheduler::{self as scheduler, leadership, model};
+pub use stagger_sender as sender;
+pub use stagger_store::{self as store, Error};

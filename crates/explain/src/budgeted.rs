@@ -4,9 +4,9 @@ use stagger_core::budget::{Budget, BudgetPlan, Charge, FloorRate, Settled, Token
 use stagger_core::{Instant, Rate, Span};
 
 use crate::Method;
-use crate::calls::{MAX_ROWS, PlayedCalls};
-use crate::chance::Chance;
-use crate::figure::float;
+use crate::calls::PlayedCalls;
+use crate::delay::MAX_ROWS;
+use crate::figure::{Chance, float};
 
 /// Calls before a budget has settled: the largest bucket of the presets is empty long before.
 const WARM_UP: u32 = 20_000;

@@ -1,12 +1,12 @@
-//! Calls whose attempts fail at once, played by the engine's own machine.
+//! Calls whose attempts fail at once, played by the engine's own machine, with chance under a fixed seed.
 
 use stagger_core::retry::{Action, Ask, Call, Permit, Retry, Step, Wait};
 use stagger_core::{Backoff, Instant, Jitter, Outcome, Policy, Span, Verdict};
 
 use crate::Method;
-use crate::chance::Chance;
-use crate::figure::{float, mean};
-use crate::lone_call::LoneCall;
+use crate::delay::MAX_ROWS;
+use crate::figure::{Chance, float, mean};
+use crate::granted::LoneCall;
 
 /// Calls that are played: an error of a third of a percent at a median.
 const CALLS: u32 = 100_000;
@@ -16,8 +16,6 @@ const MAX_WORK: u32 = 4_000_000;
 const MAX_ATTEMPTS: u32 = 100_000;
 /// The stream of these draws.
 const STREAM: u64 = 2;
-/// Rows of a time line: beyond them nothing new happens, and nobody reads on.
-pub(crate) const MAX_ROWS: usize = 64;
 
 /// The results of the calls.
 #[derive(Clone, Debug)]

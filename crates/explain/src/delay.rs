@@ -1,11 +1,12 @@
-//! The distribution of single delays: by arithmetic where the law allows it, drawn where not.
+//! The distribution of single delays: by arithmetic where the law allows it, drawn where not; and the share of delays that sit exactly on the cap.
 
-use stagger_core::{Backoff, Span};
+use stagger_core::{Backoff, Policy, Span};
 
-use crate::Method;
-use crate::chance::Chance;
-use crate::figure::{float, mean, quantile};
+use crate::figure::{Chance, float, mean, quantile};
+use crate::{CapShare, Method};
 
+/// Rows of a time line: beyond them nothing new happens, and nobody reads on.
+pub(crate) const MAX_ROWS: usize = 64;
 /// Chains of delays that are drawn where a law grows from the delay before: an error of a third of a
 /// percent at a median.
 const CHAINS: u32 = 100_000;
@@ -81,6 +82,20 @@ fn drawn(backoff: &Backoff, retries: u32) -> Vec<Delay> {
     (1..=retries).map(step).collect()
 }
 
+/// The share over the retries of a call that fails throughout; over the first 63, if there are more.
+#[must_use]
+pub(crate) fn cap_share(policy: &Policy) -> CapShare {
+    // OK because MAX_ROWS is small.
+    let most = u32::try_from(MAX_ROWS).unwrap_or(u32::MAX) - 1;
+    let retries = policy.limits().max_attempts().map_or(most, |n| (n - 1).min(most));
+    let (delays, _) = delays(policy.backoff(), retries);
+    let all: f64 = delays.iter().map(|delay| delay.on_cap).sum();
+    CapShare {
+        of_all: all / f64::from(retries.max(1)),
+        of_last: delays.last().map_or(0.0, |delay| delay.on_cap),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use stagger_core::{Jitter, Ratio};
@@ -127,5 +142,22 @@ mod tests {
         assert!((0.28..0.30).contains(&clamped), "29 % by retry 12, not {clamped}");
         assert!(share(Jitter::Decorrelated) < 0.001);
         assert!(share(Jitter::Full) < 0.001);
+    }
+}
+
+#[cfg(test)]
+mod cap_share_tests {
+    use stagger_core::{Backoff, ConfigError, Jitter, Span};
+
+    use super::*;
+
+    #[test]
+    fn three_of_four_fixed_delays_sit_on_the_cap() -> Result<(), ConfigError> {
+        let fixed = Backoff::exponential(Span::from_secs(1), Span::from_secs(2))?
+            .with_jitter(Jitter::None)?;
+        let policy = Policy::builder().backoff(fixed).max_attempts(5).build()?;
+        assert_eq!(cap_share(&policy).of_all, 0.75, "1, 2, 2 and 2 s");
+        assert!(cap_share(&Policy::default()).of_all < 0.001);
+        Ok(())
     }
 }

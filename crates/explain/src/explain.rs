@@ -3,12 +3,11 @@
 use stagger_core::{Policy, Span, Verdict};
 
 use crate::calls::PlayedCalls;
-use crate::cap_share::cap_share;
-use crate::fleet::fleet;
+use crate::delay::cap_share;
+use crate::granted::fleet;
 use crate::lint::lint;
-use crate::load::{amplification, load};
 use crate::timeline::{outage, timeline};
-use crate::worst_case::{worst_case, worst_case_hinted, worst_waits};
+use crate::worst_case::{amplification, load, worst_case, worst_case_hinted, worst_waits};
 use crate::{Explanation, Setting, SloCheck};
 
 /// The part of an SLO that retries may take: the rest is for the work itself.

@@ -179,6 +179,20 @@ codes! {
     HedgeWithoutBudget = "hedge-without-budget",
     /// Further copies that are never sent.
     HedgeNever = "hedge-never",
+    /// A throttle whose window is too short for what it measures.
+    ThrottleWindow = "throttle-window",
+    /// A throttle that refuses calls that the server would accept.
+    ThrottleMultiplier = "throttle-multiplier",
+    /// Calls wait for their turn longer than they have time, or without a bound.
+    CubicWait = "cubic-wait",
+    /// Calls wait for a place or a start for as long as they have time.
+    LimitWait = "limit-wait",
+    /// There are too few places for the calls to a healthy server.
+    ConcurrencyBelowLoad = "concurrency-below-load",
+    /// First attempts alone are more than the rate limit lets start.
+    RateBelowLoad = "rate-below-load",
+    /// The burst of a rate limit is a pulse.
+    RateBurst = "rate-burst",
     /// A waiver of something that is not found.
     UnusedAllow = "unused-allow",
 }

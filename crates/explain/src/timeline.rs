@@ -3,7 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Policy, Span, Verdict};
 
-use crate::calls::{MAX_ROWS, PlayedCalls, backoff};
+use crate::calls::{PlayedCalls, backoff};
+use crate::delay::MAX_ROWS;
 use crate::delay::{Delay, delays};
 use crate::figure::quantile;
 use crate::{Extent, Method, PlannedAttempt, Quantiles};

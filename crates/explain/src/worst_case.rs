@@ -1,8 +1,58 @@
-//! The duration of a call when everything goes wrong.
+//! The worst case of a policy: the load of its retries while attempts fail, and the duration of a call when everything goes wrong.
 
+use stagger_core::adaptive::AdaptivePlan;
+use stagger_core::concurrency::ConcurrencyPlan;
+use stagger_core::rate_limit::RatePlan;
 use stagger_core::{HintRule, LongHint, Policy, Span};
 
+use crate::budgeted::{Demand, retries};
+use crate::calls::PlayedCalls;
+use crate::delay::MAX_ROWS;
 use crate::timeline::latest_start;
+use crate::{LoadFactor, Setting};
+
+/// The load while 10, 50 and 100 % of attempts fail.
+pub(crate) fn load(policy: &Policy, setting: &Setting, calls: &PlayedCalls) -> [LoadFactor; 3] {
+    [10, 50, 100].map(|failing_percent| {
+        let failing = f64::from(failing_percent) / 100.0;
+        let demand = Demand { failing, calls, retries: wanted(failing, calls) };
+        let (granted, method) = retries(policy.budget(), setting.rps, &demand);
+        LoadFactor {
+            failing_percent,
+            without_budget: 1.0 + demand.retries,
+            with_budget: 1.0 + granted,
+            method,
+        }
+    })
+}
+
+/// Retries for each call that nothing refuses: the sum of `q^i`, as far as the deadline lets calls
+/// come. Beyond the rows that are counted, half to a power above 60 is nothing.
+fn wanted(failing: f64, calls: &PlayedCalls) -> f64 {
+    if failing >= 1.0 {
+        return calls.attempts() - 1.0;
+    }
+    let mut power = 1.0;
+    let mut sum = 0.0;
+    for attempt in 2..=MAX_ROWS {
+        power *= failing;
+        sum += power * calls.reached(attempt);
+    }
+    sum
+}
+
+/// Attempts at the lowest of `layers` for each call at the top when all attempts fail: each layer
+/// multiplies, unless the nested guard keeps the inner ones to a single attempt.
+pub(crate) fn amplification(policy: &Policy, layers: u32, calls: &PlayedCalls) -> (u64, u64) {
+    // Where only the deadline ends a call, as many as it makes in the mean, and none of them twice.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count above 0")]
+    let counted = calls.attempts().round() as u64;
+    let attempts = match policy.limits().max_attempts() {
+        Some(attempts) if policy.limits().deadline().is_none() => u64::from(attempts),
+        _ => counted,
+    };
+    (attempts.saturating_pow(layers), attempts)
+}
 
 /// Retries that are added up one by one. Those beyond count as the last one does, which is exact
 /// where the cap is reached, and never too little.
@@ -39,14 +89,23 @@ fn hinted(rule: &HintRule, own: Span) -> Span {
 fn total(policy: &Policy, wait: impl Fn(Span) -> Span) -> Option<Span> {
     let limits = policy.limits();
     let waits_for_breaker = policy.waits_for_breaker() && policy.breaker().is_some();
+    let waits_in_turn = policy.adaptive() == Some(&AdaptivePlan::Cubic);
     let bounds = limits.max_attempts().zip(limits.attempt_timeout());
-    match bounds.filter(|_| !waits_for_breaker) {
+    match bounds.filter(|_| !waits_for_breaker && !waits_in_turn) {
         Some((attempts, each)) => {
+            let each = each + longest_turn(policy);
             let sum = each.saturating_mul(u64::from(attempts)) + waits(policy, wait);
             Some(limits.deadline().map_or(sum, |deadline| sum.min(deadline)))
         }
         None => limits.deadline(),
     }
+}
+
+/// The longest wait of an attempt for its start by the rate limit, and for its place.
+fn longest_turn(policy: &Policy) -> Span {
+    let start = policy.rate_limit().map_or(Span::ZERO, RatePlan::max_wait);
+    let place = policy.concurrency_limit().map_or(Span::ZERO, ConcurrencyPlan::max_wait);
+    start + place
 }
 
 fn waits(policy: &Policy, wait: impl Fn(Span) -> Span) -> Span {
@@ -85,16 +144,16 @@ mod tests {
 
     #[test]
     fn the_deadline_bounds_what_the_attempts_would_add_up_to() -> Result<(), ConfigError> {
-        assert_eq!(worst_case(&Policy::google_cloud()?), Some(Span::from_secs(120)));
-        assert_eq!(worst_case(&Policy::webhook()?), Some(Span::from_secs(270_455 + 300)));
-        assert_eq!(worst_case(&Policy::grpc()?), None);
-        assert_eq!(worst_waits(&Policy::grpc()?), Span::from_millis(840));
+        assert_eq!(worst_case(&Policy::google_cloud()), Some(Span::from_secs(120)));
+        assert_eq!(worst_case(&Policy::webhook()), Some(Span::from_secs(270_455 + 300)));
+        assert_eq!(worst_case(&Policy::grpc()), None);
+        assert_eq!(worst_waits(&Policy::grpc()), Span::from_millis(840));
         Ok(())
     }
 
     #[test]
     fn a_throttled_call_waits_by_the_longer_of_both_rules() -> Result<(), ConfigError> {
-        assert_eq!(worst_waits(&Policy::aws_standard_2_1()?), Span::from_secs(1 + 2));
+        assert_eq!(worst_waits(&Policy::aws_standard_2_1()), Span::from_secs(1 + 2));
         Ok(())
     }
 
@@ -102,7 +161,7 @@ mod tests {
     fn a_hint_lengthens_every_wait() -> Result<(), ConfigError> {
         let policy = Policy::builder().attempt_timeout(Span::from_secs(1)).build()?;
         assert_eq!(worst_case_hinted(&policy), Some(Span::from_secs(3 + 2 * 90)));
-        let aws = Policy::aws_standard_2_0()?.to_builder().attempt_timeout(Span::from_secs(1));
+        let aws = Policy::aws_standard_2_0().to_builder().attempt_timeout(Span::from_secs(1));
         let longest = Span::from_secs(3 + (1 + 5) + (2 + 5));
         assert_eq!(worst_case_hinted(&aws.build()?), Some(longest));
         Ok(())

@@ -1,5 +1,6 @@
 //! Each rule on both sides of its bound.
 
+use stagger_core::adaptive::{AdaptivePlan, ClientThrottlePlan};
 use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::{
     BudgetPlan, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan,
@@ -438,4 +439,26 @@ fn copies_wait_for_something_and_are_bounded() {
     assert_eq!(codes(with(0).max_attempts(1), &Setting::default()), [never]);
     let measured = HedgePlan::quantile(Ratio::from_percent(95), Span::ZERO, 2).expect("valid");
     assert_eq!(found(clean().hedge(measured), &Setting::default()), []);
+}
+
+#[test]
+fn a_throttle_measures_enough_and_allows_failures() {
+    let plan = |percent, window| {
+        let plan = ClientThrottlePlan::new(Ratio::from_percent(percent), window).expect("valid");
+        clean().adaptive(plan)
+    };
+    let (multiplier, window) = (Code::ThrottleMultiplier, Code::ThrottleWindow);
+    bound(plan(110, secs(60)), plan(109, secs(60)), multiplier, Severity::Warning);
+    let longer = secs(1) + Span::from_nanos(1);
+    bound(plan(200, longer), plan(200, secs(1)), window, Severity::Warning);
+    let rps = |rps| Setting { rps: Some(rps), ..Setting::default() };
+    bound_of(plan(200, secs(10)), &rps(1.0), &rps(0.99), window, Severity::Warning);
+}
+
+#[test]
+fn a_turn_under_cubic_comes_within_the_deadline() {
+    let (cubic, code) = (clean().adaptive(AdaptivePlan::Cubic), Code::CubicWait);
+    let deadline = |limit| cubic.deadline(millis(limit)).attempt_timeout(millis(900));
+    bound(deadline(2_001), deadline(2_000), code, Severity::Warning);
+    assert_eq!(codes(cubic, &Setting::default()), [(code, Severity::Warning)]);
 }

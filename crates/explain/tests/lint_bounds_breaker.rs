@@ -46,7 +46,8 @@ fn two_failures_in_a_row_are_chance_and_three_are_not() {
 
 #[test]
 fn a_breaker_was_open_for_a_millisecond_or_for_a_day() {
-    let first = |open| with(BreakerPlan::builder().open_time(open).open_cap(open.max(secs(60))));
+    let first =
+        |open: Span| with(BreakerPlan::builder().open_time(open).open_cap(open.max(secs(60))));
     let half = nanos(500_000_000);
     bound(first(half), first(nanos(499_999_999)), Code::BreakerOpenTime);
     bound(first(secs(600)), first(nanos(600_000_000_001)), Code::BreakerOpenTime);

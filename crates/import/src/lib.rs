@@ -1,30 +1,21 @@
-//! Retry settings of gRPC, Envoy, resilience4j and Polly as policies, with what could not be mapped.
-//!
-//! ```
-//! use stagger_import::{ImportSource, import};
-//! let text = r#"{ "retry_policy": { "retry_on": "5xx", "num_retries": 3 } }"#;
-//! let imported = import(text, None)?;
-//! let (_, policy) = &imported.policies[0];
-//! assert_eq!(imported.source, ImportSource::Envoy);
-//! assert_eq!(policy.limits().max_attempts(), Some(4), "the first attempt counts here");
-//! assert_eq!(imported.left_out[0].path, "retry_policy.retry_on");
-//! # Ok::<(), stagger_import::ImportError>(())
-//! ```
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-mod duration;
-mod envoy;
-mod error;
-mod grpc;
+mod document;
+mod export;
+mod exported;
+mod formats;
 mod import;
+mod import_error;
 mod imported;
-mod polly;
-mod resilience4j;
+mod key;
 mod source;
+mod spans;
 mod table;
-mod tree;
 
-pub use error::ImportError;
-pub use import::import;
-pub use imported::{Imported, LeftOut};
-pub use source::ImportSource;
+pub use document::SettingsDocument;
+pub use exported::{Exported, LostKey, export};
+pub use import::{import, import_documents, is_known};
+pub use import_error::ImportError;
+pub use imported::{Imported, ImportedPolicy, LeftOut, UnknownDocument};
+pub use source::{ImportSource, RetryLayer};

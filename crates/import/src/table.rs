@@ -1,10 +1,12 @@
-//! One table of a tree: values are asked for by name, and what nobody asked for is left out.
+//! One table of settings: it notes what was asked for, and lists the rest.
 
 use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 use stagger_core::{ConfigError, Ratio, Span};
 
+use crate::key::plain;
+use crate::spans::Read;
 use crate::{ImportError, Imported};
 
 /// A table under its dotted path.
@@ -12,32 +14,51 @@ use crate::{ImportError, Imported};
 pub(crate) struct SettingsTable<'a> {
     pub(crate) path: String,
     map: &'a Map<String, Value>,
+    /// Whether its product takes each key in one spelling only.
+    exact: bool,
     asked: RefCell<Vec<String>>,
-}
-
-/// The parser of a text as a span.
-pub(crate) type Read = fn(&str) -> Option<Span>;
-
-/// A key without case, `-` and `_`: all products write theirs in more than one way.
-pub(crate) fn plain(key: &str) -> String {
-    key.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+    ignored: RefCell<Vec<String>>,
 }
 
 impl<'a> SettingsTable<'a> {
     pub(crate) fn new(path: impl Into<String>, map: &'a Map<String, Value>) -> Self {
-        Self { path: path.into(), map, asked: RefCell::default() }
+        let (asked, ignored) = (RefCell::default(), RefCell::default());
+        Self { path: path.into(), map, exact: false, asked, ignored }
+    }
+
+    /// A table whose keys have one spelling.
+    pub(crate) fn exact(path: impl Into<String>, map: &'a Map<String, Value>) -> Self {
+        Self { exact: true, ..Self::new(path, map) }
+    }
+
+    fn is(&self, name: &str, key: &str) -> bool {
+        name == key || (!self.exact && plain(name) == plain(key))
     }
 
     /// The value of a key, and the key as it is written.
     pub(crate) fn get(&self, key: &str) -> Option<(&'a str, &'a Value)> {
-        let found = self.map.iter().find(|(name, _)| plain(name) == plain(key));
-        let (name, value) = found.filter(|(_, value)| !value.is_null())?;
+        let (name, value) = self.map.iter().find(|(name, _)| self.is(name, key))?;
         self.asked.borrow_mut().push(name.clone());
-        Some((name, value))
+        (!value.is_null()).then_some((name.as_str(), value))
+    }
+
+    /// The text of a key.
+    pub(crate) fn text(&self, key: &str) -> Option<&'a str> {
+        self.get(key).and_then(|(_, value)| value.as_str())
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
-        self.map.keys().any(|name| plain(name) == plain(key))
+        self.map.keys().any(|name| self.is(name, key))
+    }
+
+    /// Keys that are not about retries, and are not listed as left out.
+    pub(crate) fn ignore(&self, keys: &[&str]) {
+        let known = self.map.keys().filter(|name| keys.iter().any(|key| self.is(name, key)));
+        self.ignored.borrow_mut().extend(known.cloned());
+    }
+
+    fn inner(&self, key: &str, map: &'a Map<String, Value>) -> Self {
+        SettingsTable { exact: self.exact, ..SettingsTable::new(self.at(key), map) }
     }
 
     /// The path of a key.
@@ -48,7 +69,7 @@ impl<'a> SettingsTable<'a> {
     pub(crate) fn table(&self, key: &str) -> Result<Option<Self>, ImportError> {
         let Some((name, value)) = self.get(key) else { return Ok(None) };
         match value {
-            Value::Object(map) => Ok(Some(SettingsTable::new(self.at(name), map))),
+            Value::Object(map) => Ok(Some(self.inner(name, map))),
             _ => Err(ImportError::new(self.at(name), value, "a table")),
         }
     }
@@ -56,9 +77,25 @@ impl<'a> SettingsTable<'a> {
     /// The tables of a table whose keys are names.
     pub(crate) fn named(&self) -> Vec<(&'a str, Self)> {
         let tables = self.map.iter().filter_map(|(name, value)| {
-            Some((name.as_str(), SettingsTable::new(self.at(name), value.as_object()?)))
+            Some((name.as_str(), self.inner(name, value.as_object()?)))
         });
         tables.collect()
+    }
+
+    /// The tables of a list.
+    pub(crate) fn list(&self, key: &str) -> Result<Vec<Self>, ImportError> {
+        let Some((name, value)) = self.get(key) else { return Ok(Vec::new()) };
+        let Value::Array(list) = value else {
+            return Err(ImportError::new(self.at(name), value, "a list"));
+        };
+        let table = |(number, value): (usize, &'a Value)| {
+            let path = format!("{name}.{number}");
+            match value {
+                Value::Object(map) => Ok(self.inner(&path, map)),
+                _ => Err(ImportError::new(self.at(&path), value, "a table")),
+            }
+        };
+        list.iter().enumerate().map(table).collect()
     }
 
     /// All keys with their values.
@@ -136,6 +173,7 @@ impl<'a> SettingsTable<'a> {
         let Some((name, value)) = self.get(key) else { return Ok(None) };
         let text = match value {
             Value::String(text) => text.trim().to_owned(),
+            Value::Object(parts) => whole_seconds(parts).unwrap_or_else(|| value.to_string()),
             other => other.to_string(),
         };
         match read(&text) {
@@ -174,12 +212,26 @@ impl<'a> SettingsTable<'a> {
         }
     }
 
-    /// Leaves out what nobody asked for; `why` knows some keys by their plain names.
+    /// Leaves out the keys that were not asked for; `why` knows some by their plain names.
     pub(crate) fn leave_rest(&self, imported: &mut Imported, why: fn(&str) -> &'static str) {
+        let (asked, ignored) = (self.asked.borrow(), self.ignored.borrow());
         for (name, value) in self.map {
-            if !self.asked.borrow().contains(name) {
+            if asked.contains(name) {
+                imported.has_read(self.at(name));
+            } else if !ignored.contains(name) {
                 imported.leave_out(self.at(name), value, why(&plain(name)));
             }
         }
     }
+}
+
+/// A length of time as protobuf's message has it: `{ seconds: 1, nanos: 500000000 }`.
+fn whole_seconds(parts: &Map<String, Value>) -> Option<String> {
+    let known = parts.keys().all(|key| key == "seconds" || key == "nanos");
+    let part = |key: &str| match parts.get(key) {
+        None => Some(0),
+        Some(value) => value.as_u64().or_else(|| value.as_str()?.parse().ok()),
+    };
+    let (seconds, nanos) = (part("seconds")?, part("nanos").filter(|n| *n < 1_000_000_000)?);
+    (known && !parts.is_empty()).then(|| format!("{seconds}.{nanos:09}s"))
 }

@@ -9,37 +9,22 @@ use stagger_import::{ImportSource, Imported, import};
 
 /// Each file, whose it is, and everything that comes of it. With STAGGER_WRITE_GOLDEN set, the last
 /// one is written anew, to be looked at.
-const SAMPLES: [(&str, ImportSource, &str, &str); 5] = [
-    (
-        "grpc",
-        ImportSource::Grpc,
-        include_str!("samples/grpc.json"),
-        include_str!("samples/grpc.golden"),
-    ),
-    (
-        "envoy",
-        ImportSource::Envoy,
-        include_str!("samples/envoy.yaml"),
-        include_str!("samples/envoy.golden"),
-    ),
+const SAMPLES: [(&str, &str, &str, &str); 5] = [
+    ("grpc", "grpc", include_str!("samples/grpc.json"), include_str!("samples/grpc.golden")),
+    ("envoy", "envoy", include_str!("samples/envoy.yaml"), include_str!("samples/envoy.golden")),
     (
         "resilience4j",
-        ImportSource::Resilience4j,
+        "resilience4j",
         include_str!("samples/resilience4j.yml"),
         include_str!("samples/resilience4j.golden"),
     ),
     (
         "properties",
-        ImportSource::Resilience4j,
+        "resilience4j",
         include_str!("samples/resilience4j.properties"),
         include_str!("samples/properties.golden"),
     ),
-    (
-        "polly",
-        ImportSource::Polly,
-        include_str!("samples/polly.json"),
-        include_str!("samples/polly.golden"),
-    ),
+    ("polly", "polly", include_str!("samples/polly.json"), include_str!("samples/polly.golden")),
 ];
 
 fn read(text: &str) -> Imported {
@@ -48,13 +33,14 @@ fn read(text: &str) -> Imported {
 
 #[track_caller]
 fn policy(imported: &Imported, name: &str) -> Policy {
-    let found = imported.policies.iter().find(|(known, _)| known == name);
-    found.unwrap_or_else(|| panic!("no {name} in {:?}", imported.policies)).1
+    let found = imported.policies.iter().find(|known| known.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {:?}", imported.policies)).policy
 }
 
 fn shown(imported: &Imported) -> String {
     let mut page = String::new();
-    for (name, policy) in &imported.policies {
+    for known in &imported.policies {
+        let (name, policy) = (&known.name, &known.policy);
         let json = serde_json::to_string(policy).expect("every policy can be written");
         let _ = writeln!(page, "{name}: {json}");
     }
@@ -71,7 +57,8 @@ fn shown(imported: &Imported) -> String {
 fn samples_come_to_what_they_came_to() {
     for (name, source, text, golden) in SAMPLES {
         let imported = read(text);
-        assert_eq!(imported.source, source, "{name}: told by its keys");
+        let source: ImportSource = source.parse().expect("a format");
+        assert_eq!(imported.sources, [source], "{name}: told by its keys");
         assert_eq!(imported, import(text, Some(source)).expect("the same"), "{name}");
         let page = shown(&imported);
         if std::env::var_os("STAGGER_WRITE_GOLDEN").is_some() {
@@ -165,7 +152,7 @@ fn one_name_for_two_policies_loses_neither() {
     let imported = read(
         r#"{ "a": { "Http": { "AttemptTimeout": {} } }, "b": { "Http": { "AttemptTimeout": {} } } }"#,
     );
-    let names: Vec<_> = imported.policies.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<_> = imported.policies.iter().map(|known| known.name.as_str()).collect();
     assert_eq!(names, ["Http", "Http-2"]);
 }
 
@@ -176,7 +163,7 @@ fn what_is_wrong_is_named_with_its_bound() {
         ("{", "must be JSON without mistakes"),
         ("a: [", "must be YAML without mistakes"),
         ("hello", "must be a file of keys and values"),
-        ("a: 1", "no key of a known product"),
+        ("a: 1", "no settings of a known format (found the keys a)"),
         ("resilience4j: {}", "no retry settings found"),
         (
             r#"{"retry_policy":{"num_retries":-1}}"#,
@@ -237,5 +224,5 @@ fn a_hint_shorter_than_the_longest_own_delay_ended_the_call() {
         "retry_policy: { retry_on: 5xx, num_retries: 5, retry_back_off: { base_interval: 2s, \
          max_interval: 20s }, rate_limited_retry_back_off: { max_interval: 1s } }",
     );
-    assert_eq!(envoy.policies[0].1.hints().max(), Span::from_secs(20));
+    assert_eq!(envoy.policies[0].policy.hints().max(), Span::from_secs(20));
 }

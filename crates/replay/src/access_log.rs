@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use stagger_core::{Instant, Span};
+use stagger_core::{Instant, Ratio, Span};
 
 use crate::cells::{BucketCounts, Cells};
 use crate::error::BadLine;
 use crate::format::AccessLogFormat;
 use crate::open_calls::RetryEvidence;
 use crate::outage::InferredOutage;
+use crate::retry_law::ObservedRetries;
 use crate::stamp::Stamp;
+use crate::stated_outage::StatedOutage;
 
 /// A log, as counts.
 #[derive(Clone, Debug)]
@@ -30,8 +32,20 @@ pub struct AccessLog {
     pub broken: Option<String>,
     /// Attempts that lie too far from the first line to be counted.
     pub outside: u64,
+    /// Lines that came more than five seconds after a later one of the same file.
+    pub late: u64,
+    /// Whether the attempts were sorted by time, in a second pass over the files.
+    pub sorted: bool,
+    /// Attempts outside of the stretch that was asked for.
+    pub left_out: u64,
     /// The evidence by which first attempts were told from retries.
     pub evidence: RetryEvidence,
+    /// The share of served attempts outside of all outages after which the same client asked for the same
+    /// thing within a minute: so many failures would be given a guessed retry by chance. `None` where
+    /// nothing was guessed.
+    pub chance_match: Option<Ratio>,
+    /// The law by which callers came back; `None` where no retry was told.
+    pub retries: Option<ObservedRetries>,
     /// Lines that say how long the attempt took.
     pub timed: u64,
     /// Attempts that proxies made behind other lines.
@@ -43,7 +57,10 @@ pub struct AccessLog {
     pub patience: Option<Span>,
     /// The most that was held in memory.
     pub peak: MemoryPeak,
+    /// The outages: as inferred, or as the user states them.
     pub(crate) outages: Vec<InferredOutage>,
+    /// The findings of the log itself.
+    pub(crate) trouble: Vec<InferredOutage>,
     /// The width of the buckets that they were found in.
     pub(crate) bucket: Span,
     pub(crate) firsts: Arc<[Instant]>,
@@ -85,7 +102,7 @@ impl AccessLog {
         &self.firsts
     }
 
-    /// Stretches of trouble, in order.
+    /// Stretches of trouble in order: as inferred, or as stated.
     #[must_use]
     pub fn outages(&self) -> &[InferredOutage] {
         &self.outages
@@ -95,6 +112,22 @@ impl AccessLog {
     #[must_use]
     pub fn wall(&self, at: Instant) -> Stamp {
         Stamp { since_epoch: self.began.since_epoch + (at - Instant::ORIGIN), ..self.began }
+    }
+
+    /// The trouble that the log shows, and the stated one.
+    pub(crate) fn all_trouble(&self) -> impl Iterator<Item = &InferredOutage> {
+        self.outages.iter().chain(&self.trouble)
+    }
+
+    /// The same log, whose faults are these and no others.
+    ///
+    /// All other failures in it then follow from the faults.
+    #[must_use]
+    pub fn with_outages(self, stated: &[StatedOutage]) -> Self {
+        let mut outages: Vec<InferredOutage> =
+            stated.iter().map(|outage| outage.within(self.began, &self.cells)).collect();
+        outages.sort_unstable_by_key(|outage| outage.from);
+        Self { outages, ..self }
     }
 
     fn all(&self) -> BucketCounts {

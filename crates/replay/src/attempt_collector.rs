@@ -7,14 +7,15 @@ use stagger_sim::Latency;
 
 use crate::access_log::{AccessLog, MemoryPeak};
 use crate::cells::{Cells, LONGEST};
+use crate::chance_matches::PART;
 use crate::error::ReadError;
-use crate::failing::{self, OutageRule};
 use crate::format::AccessLogFormat;
 use crate::logged_attempt::LoggedAttempt;
-use crate::logged_outcome::LoggedOutcome;
+use crate::logged_attempt::LoggedOutcome;
 use crate::open_calls::OpenCalls;
 use crate::spread::Spread;
 use crate::stamp::Stamp;
+use crate::thresholds::OutageThresholds;
 
 /// First attempts at most: 8 bytes each, twice for a moment at the end.
 pub(crate) const MOST_FIRSTS: usize = 50_000_000;
@@ -75,10 +76,20 @@ impl AttemptCollector {
     pub(crate) fn push(&mut self, attempt: LoggedAttempt) -> Result<(), ReadError> {
         let counts = &mut self.counts;
         self.spread.push(attempt, |settled| counts.count(&settled));
-        if counts.firsts.len() > MOST_FIRSTS {
+        self.bounded()
+    }
+
+    const fn bounded(&self) -> Result<(), ReadError> {
+        if self.counts.firsts.len() > MOST_FIRSTS {
             return Err(ReadError::TooMany(MOST_FIRSTS));
         }
         Ok(())
+    }
+
+    /// Takes an attempt whose stamp is as fine as it gets, in the order of ends.
+    pub(crate) fn push_settled(&mut self, attempt: &LoggedAttempt) -> Result<(), ReadError> {
+        self.counts.count(attempt);
+        self.bounded()
     }
 
     /// The finished log.
@@ -86,6 +97,7 @@ impl AttemptCollector {
         mut self,
         format: AccessLogFormat,
         line: usize,
+        thresholds: &OutageThresholds,
     ) -> Result<AccessLog, ReadError> {
         let counts = &mut self.counts;
         self.spread.finish(|settled| counts.count(&settled));
@@ -96,7 +108,7 @@ impl AttemptCollector {
             firsts: self.counts.firsts.len(),
             buckets: self.counts.cells.len(),
         };
-        self.counts.finish(format, peak)
+        self.counts.finish(format, peak, thresholds)
     }
 }
 
@@ -143,7 +155,12 @@ impl LogCounts {
         true
     }
 
-    fn finish(mut self, format: AccessLogFormat, peak: MemoryPeak) -> Result<AccessLog, ReadError> {
+    fn finish(
+        mut self,
+        format: AccessLogFormat,
+        peak: MemoryPeak,
+        thresholds: &OutageThresholds,
+    ) -> Result<AccessLog, ReadError> {
         if 2 * self.outside > self.total {
             return Err(ReadError::TooLong(LONGEST));
         }
@@ -152,8 +169,13 @@ impl LogCounts {
         let origin = Instant::ORIGIN + dropped;
         let firsts: Arc<[Instant]> =
             self.firsts.iter().map(|&at| Instant::ORIGIN + (at - origin)).collect();
-        let rule = OutageRule::new(&cells, self.grain);
         let since_epoch = self.base.unwrap_or_default() + dropped;
+        let outages = thresholds.find(&cells, self.grain);
+        let healthy = |part: Span| {
+            let from = Instant::ORIGIN + (part - since_epoch);
+            let until = from + PART;
+            outages.iter().all(|outage| until <= outage.from || outage.until <= from)
+        };
         Ok(AccessLog {
             format,
             began: Stamp { since_epoch, grain: self.grain },
@@ -163,13 +185,23 @@ impl LogCounts {
             bad_lines: Vec::new(),
             broken: None,
             outside: self.outside,
+            late: 0,
+            sorted: false,
+            left_out: 0,
             evidence: self.calls.evidence(),
+            chance_match: self
+                .calls
+                .chance
+                .rate(healthy)
+                .or_else(|| self.calls.chance.rate(|_| true)),
+            retries: self.calls.counts.law(self.grain),
             timed: self.timed,
             behind: self.behind,
             service: self.service.quantile(0.5),
             patience: self.patience.quantile(0.5),
-            outages: failing::find(&cells, &rule, self.grain),
-            bucket: rule.width(),
+            bucket: thresholds.rule(&cells, self.grain).width(),
+            trouble: outages.clone(),
+            outages,
             firsts,
             cells,
             peak,

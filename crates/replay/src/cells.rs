@@ -3,7 +3,8 @@
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::BUCKET;
 
-use crate::logged_outcome::LoggedOutcome;
+use crate::durations::Durations;
+use crate::logged_attempt::LoggedOutcome;
 
 /// The longest log that is read, from its first attempt on: 3.5 million buckets, about 80 MB. A
 /// storm is a matter of hours.
@@ -30,12 +31,6 @@ pub(crate) struct BucketCounts {
     pub(crate) firsts_served: u32,
 }
 
-/// The durations of served attempts, in doublings from 64 us on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Durations([u32; DOUBLINGS]);
-
-/// Up to 33 s.
-const DOUBLINGS: usize = 20;
 /// Buckets in a second.
 const IN_A_SECOND: usize = 20;
 
@@ -104,6 +99,11 @@ impl Cells {
         (60 * busy.count()).min(self.len().div_ceil(IN_A_SECOND)) as u64
     }
 
+    /// All buckets.
+    pub(crate) fn all(&self) -> &[BucketCounts] {
+        &self.cells
+    }
+
     /// Durations second by second.
     pub(crate) fn seconds(&self) -> &[Durations] {
         &self.seconds
@@ -130,33 +130,6 @@ impl BucketCounts {
     /// The share of attempts that failed; zero when there were none.
     pub(crate) fn failing(&self) -> Ratio {
         share(self.bad(), self.attempts)
-    }
-}
-
-impl Durations {
-    pub(crate) fn add(&mut self, took: Span) {
-        let doubling = u64::BITS - (took.as_nanos() / 64_000).leading_zeros();
-        // OK because it is at most 64.
-        let index = (doubling as usize).min(DOUBLINGS - 1);
-        self.0[index] = self.0[index].saturating_add(1);
-    }
-
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum = sum.saturating_add(count));
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.0.iter().map(|&count| u64::from(count)).sum()
-    }
-
-    /// The doubling that the median is in, from 0; `None` without durations.
-    pub(crate) fn median(&self) -> Option<usize> {
-        let half = self.count().div_ceil(2);
-        let mut seen = 0;
-        self.0.iter().position(|&count| {
-            seen += u64::from(count);
-            seen >= half && half > 0
-        })
     }
 }
 
@@ -192,19 +165,5 @@ mod tests {
         assert_eq!((cells.len(), cells.within(at(250), at(300)).len()), (6, 1));
         assert_eq!(cells.within(at(250), at(300))[0].bad(), 1);
         assert_eq!(cells.seconds()[1].count(), 1);
-    }
-
-    #[test]
-    fn the_median_is_found_by_doublings() {
-        let mut durations = Durations::default();
-        assert_eq!(durations.median(), None);
-        for ms in [1, 1, 1, 100, 100] {
-            durations.add(Span::from_millis(ms));
-        }
-        let fast = durations.median().unwrap();
-        durations.merge(&Durations([0; DOUBLINGS]));
-        (0..5).for_each(|_| durations.add(Span::from_millis(9)));
-        // 1 ms is in 0.512..1.024, 9 ms in 8.192..16.384.
-        assert_eq!(durations.median().unwrap(), fast + 4);
     }
 }

@@ -17,6 +17,8 @@ pub struct BadLine {
     pub why: &'static str,
     /// Its first characters.
     pub text: String,
+    /// The file that it is in, where there are several.
+    pub file: Option<String>,
 }
 
 /// The reason why a file was refused.
@@ -35,6 +37,8 @@ pub enum ReadError {
     Unknown(BadLine),
     /// It was to be CSV, and its header has no column for a time or none for a status.
     NoColumns(BadLine),
+    /// The map names columns, and lines of this format have none to name.
+    NoMap(AccessLogFormat),
     /// More than half of its first lines are no attempts.
     WrongFormat {
         /// The format that it was read in.
@@ -46,6 +50,10 @@ pub enum ReadError {
         /// The first of them.
         first: BadLine,
     },
+    /// One of several files is wrong: its name, and the reason.
+    InFile(String, Box<ReadError>),
+    /// Its lines are out of order, and more than this.
+    TooManyToSort(usize),
     /// It has more first attempts than this.
     TooMany(usize),
     /// More than half of its lines lie outside the longest stretch that is read.
@@ -60,13 +68,18 @@ impl BadLine {
         let text = String::from_utf8_lossy(&line[..line.len().min(4 * SHOWN)]);
         let shown: String = text.chars().filter(|c| !c.is_control()).take(SHOWN).collect();
         let more = if shown.len() < line.len() { "..." } else { "" };
-        Self { number, why, text: format!("{shown}{more}") }
+        Self { number, why, text: format!("{shown}{more}"), file: None }
+    }
+
+    pub(crate) fn in_file(self, name: &str) -> Self {
+        Self { file: Some(name.to_owned()), ..self }
     }
 }
 
 impl fmt::Display for BadLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}: {}", self.number, self.why, self.text)
+        let file = self.file.iter().map(|file| format!("{file}, ")).collect::<String>();
+        write!(f, "{file}line {}: {}: {}", self.number, self.why, self.text)
     }
 }
 
@@ -89,9 +102,19 @@ impl fmt::Display for ReadError {
             Self::NoColumns(line) => {
                 write!(f, "the header has no time or no status, so a map must name them: {line}")
             }
+            Self::NoMap(format) => write!(
+                f,
+                "lines of the format {format} have no columns to name: a map may only say client=none or id=none"
+            ),
             Self::WrongFormat { format, malformed, of, first } => write!(
                 f,
                 "{malformed} of the first {of} lines are not of the format {format}; {first}"
+            ),
+            Self::InFile(name, why) => write!(f, "{name}: {why}"),
+            Self::TooManyToSort(bound) => write!(
+                f,
+                "the lines are out of order, and at most {bound} attempts are sorted: cut out the hours \
+                 in question, or sort the lines by time first"
             ),
             Self::TooMany(bound) => {
                 write!(
@@ -112,6 +135,7 @@ impl Error for ReadError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Io(error) => Some(error),
+            Self::InFile(_, why) => Some(why),
             _ => None,
         }
     }

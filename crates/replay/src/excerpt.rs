@@ -2,12 +2,12 @@
 
 use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{
-    ArrivalProcess, Backend, CallerLayer, Fault, FirstTriesRule, MeasurementPlan, Recovery,
+    ArrivalProcess, BUCKET, Backend, CallerLayer, Fault, FirstTriesRule, MeasurementPlan, Recovery,
     RunPlan, Trouble, Workers,
 };
 
 use crate::access_log::AccessLog;
-use crate::cells::{BucketCounts, share};
+use crate::cells::BucketCounts;
 use crate::outage::{InferredOutage, OutageKind};
 
 /// The stretch that is played before the first outage, to fill the ledgers.
@@ -27,19 +27,28 @@ pub(crate) struct Excerpt<'l> {
     pub(crate) until: Instant,
     /// Workers of the backend, if it has a bound.
     pub(crate) capacity: Option<u32>,
+    /// The part of each outage, from its start on, that was the fault; the rest came of it.
+    pub(crate) fault: Ratio,
 }
 
 impl<'l> Excerpt<'l> {
     pub(crate) fn new(log: &'l AccessLog, capacity: Option<u32>) -> Self {
         let least = log.bucket.saturating_mul(BUCKETS);
-        let (from, until) = match (log.outages.first(), log.outages.last()) {
+        let first = log.all_trouble().map(|outage| outage.from).min();
+        let last = log.all_trouble().map(|outage| outage.until).max();
+        let (from, until) = match (first, last) {
             (Some(first), Some(last)) => {
-                let before = (first.from - Instant::ORIGIN) - LEAD.max(least);
-                (Instant::ORIGIN + before, (last.until + TAIL.max(least)).min(log.cells.end()))
+                let before = (first - Instant::ORIGIN) - LEAD.max(least);
+                (Instant::ORIGIN + before, (last + TAIL.max(least)).min(log.cells.end()))
             }
             _ => (Instant::ORIGIN, log.cells.end()),
         };
-        Self { log, from, until, capacity }
+        Self { log, from, until: until.max(from), capacity, fault: Ratio::ONE }
+    }
+
+    /// The same, with this part of each outage as the fault.
+    pub(crate) const fn with_fault(self, fault: Ratio) -> Self {
+        Self { fault, ..self }
     }
 
     pub(crate) fn outages(&self) -> impl Iterator<Item = &'l InferredOutage> {
@@ -56,17 +65,29 @@ impl<'l> Excerpt<'l> {
         self.log.cells.within(self.from, self.until)
     }
 
-    /// The instant of the log that recovery is counted from: the end of its last outage, or the start of
-    /// what is replayed.
+    /// The end of an outage's fault.
+    fn fault_end(&self, outage: &InferredOutage) -> Instant {
+        outage.from + self.fault.of_span(outage.length())
+    }
+
+    /// The instant of the log that recovery is counted from: the end of its last fault on an edge of a
+    /// bucket, or the start of what is replayed.
     pub(crate) fn edge(&self) -> Instant {
-        self.log.outages.last().map_or(self.from, |outage| outage.until)
+        let Some(last) = self.log.outages.last() else { return self.from };
+        let after = (self.fault_end(last) - Instant::ORIGIN).as_nanos();
+        Instant::from_nanos(after.next_multiple_of(BUCKET.as_nanos()))
     }
 
     /// The rule by which the log and its replays are judged: that of the reference tables, in buckets
-    /// that this log fills, allowing for what fails anyway.
+    /// that this log fills, allowing for what fails anyway. Without an outage there is nothing to recover
+    /// from, so that any first attempt shows it.
     pub(crate) fn recovery(&self) -> FirstTriesRule {
+        let bucket = self.log.bucket.max(Span::from_millis(500));
+        if self.log.outages.is_empty() {
+            return FirstTriesRule { bucket, row: 1, share: Ratio::ZERO, within: Span::MAX };
+        }
         let usual = self.usual().ppm().saturating_mul(2);
-        let (bucket, row) = (self.log.bucket.max(Span::from_millis(500)), 10);
+        let row = 10;
         FirstTriesRule {
             bucket,
             row,
@@ -76,15 +97,17 @@ impl<'l> Excerpt<'l> {
         }
     }
 
-    /// The failing share outside of all outages.
+    /// The failing share outside of all that failed and of all that is stated.
     pub(crate) fn usual(&self) -> Ratio {
-        let all = BucketCounts::sum(self.cells());
-        let within = |count: fn(&InferredOutage) -> u32| {
-            let failing = self.outages().filter(|o| !matches!(o.kind, OutageKind::Slow(_)));
-            failing.map(count).fold(0, u32::saturating_add)
+        let is_healthy = |at: Instant| {
+            let mut failing = self.log.all_trouble().filter(|outage| outage.has_failures());
+            !failing.any(|outage| outage.from <= at && at < outage.until)
         };
-        let bad = all.bad().saturating_sub(within(|o| o.failed));
-        share(bad, all.attempts.saturating_sub(within(|o| o.attempts)))
+        let first = self.from.as_nanos().div_ceil(BUCKET.as_nanos());
+        let at = |place| Instant::ORIGIN + BUCKET.saturating_mul(place);
+        let healthy = (first..).zip(self.cells()).filter(|(place, _)| is_healthy(at(*place)));
+        let healthy: Vec<BucketCounts> = healthy.map(|(_, cell)| *cell).collect();
+        BucketCounts::sum(&healthy).failing()
     }
 
     /// The timeout of callers, if it matters.
@@ -120,7 +143,7 @@ impl<'l> Excerpt<'l> {
     }
 
     /// The outages, and behind them what fails anyway: the first trouble that holds counts.
-    fn faults(&self) -> Vec<Fault> {
+    pub(crate) fn faults(&self) -> Vec<Fault> {
         let fault = |outage: &InferredOutage| {
             let trouble = match outage.kind {
                 OutageKind::Refused => Trouble::Refuse,
@@ -129,12 +152,15 @@ impl<'l> Excerpt<'l> {
                 OutageKind::Hung => Trouble::Stall,
                 OutageKind::Failing(share) => Trouble::Failing(share),
                 OutageKind::Slow(times) => Trouble::Slow(times),
+                // The calls of that time are not in the log.
+                OutageKind::Silent => return None,
             };
-            Fault::new(trouble, self.shifted(outage.from), self.shifted(outage.until))
+            let until = self.fault_end(outage);
+            Some(Fault::new(trouble, self.shifted(outage.from), self.shifted(until)))
         };
         let usual = Fault::new(Trouble::Failing(self.usual()), Instant::ORIGIN, Instant::FAR);
         let always = (self.usual() > Ratio::ZERO).then_some(usual);
-        self.outages().map(fault).chain(always).collect()
+        self.outages().filter_map(fault).chain(always).collect()
     }
 
     /// Attempts a second that the workers serve at most.

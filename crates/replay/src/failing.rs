@@ -12,7 +12,6 @@ use stagger_sim::BUCKET;
 
 use crate::cells::{BucketCounts, Cells, instant, share};
 use crate::outage::{InferredOutage, OutageKind};
-use crate::slow;
 
 /// Attempts that a bucket should hold for its share to mean something.
 const WANTED: u64 = 20;
@@ -23,10 +22,8 @@ const FEWEST: u32 = 5;
 /// Fewer failures than this begin nothing: with 5 % failing anyway, 7 of 20 by chance are one
 /// bucket in 30 000.
 const FEWEST_FAILURES: u32 = 3;
-/// Points above the usual share that begin trouble.
-const ENTER: Ratio = Ratio::from_percent(30);
-/// Points above it that are no longer trouble.
-const LEAVE: Ratio = Ratio::from_percent(10);
+/// The part of those points above the usual share that is no longer trouble.
+const LEAVE: u32 = 3;
 /// The share that is trouble in a log of which nearly everything fails.
 const ENTER_AT_MOST: Ratio = Ratio::from_percent(90);
 const LEAVE_AT_MOST: Ratio = Ratio::from_percent(70);
@@ -48,7 +45,7 @@ pub(crate) struct OutageRule {
 
 impl OutageRule {
     /// The rule for this log, whose stamps are `grain` apart.
-    pub(crate) fn new(cells: &Cells, grain: Span) -> Self {
+    pub(crate) fn new(cells: &Cells, grain: Span, points: Ratio) -> Self {
         let attempts: u64 = cells.sums(1_200).iter().map(|cell| u64::from(cell.attempts)).sum();
         let seconds = cells.busy_seconds().max(1);
         let is_enough = |&buckets: &usize| {
@@ -61,7 +58,8 @@ impl OutageRule {
         let above = |points: Ratio, most: Ratio| {
             Ratio::from_ppm(usual.saturating_add(points.ppm()).min(most.ppm()))
         };
-        let (enter, leave) = (above(ENTER, ENTER_AT_MOST), above(LEAVE, LEAVE_AT_MOST));
+        let leave = Ratio::from_ppm(points.ppm() / LEAVE);
+        let (enter, leave) = (above(points, ENTER_AT_MOST), above(leave, LEAVE_AT_MOST));
         Self { buckets, enter, leave }
     }
 
@@ -79,23 +77,14 @@ impl OutageRule {
     }
 }
 
-/// All trouble in a log, in order of time: stretches that failed, and slow ones between them.
+/// All stretches of a log in which attempts failed.
 pub(crate) fn find(cells: &Cells, rule: &OutageRule, grain: Span) -> Vec<InferredOutage> {
     let stretches = stretches(&cells.sums(rule.buckets), rule);
-    let failing = stretches.into_iter().map(|stretch| outage(cells, rule, stretch, grain));
-    let mut all: Vec<InferredOutage> = failing.collect();
-    let slow = slow::find(cells);
-    let is_apart = |slow: &InferredOutage| {
-        all.iter().all(|other| slow.until <= other.from || other.until <= slow.from)
-    };
-    let slow: Vec<InferredOutage> = slow.into_iter().filter(is_apart).collect();
-    all.extend(slow);
-    all.sort_unstable_by_key(|outage| outage.from);
-    all
+    stretches.into_iter().map(|stretch| outage(cells, rule, stretch, grain)).collect()
 }
 
 /// The usual failing share: that of the best tenth of the buckets with traffic.
-fn usual(sums: &[BucketCounts]) -> Ratio {
+pub(crate) fn usual(sums: &[BucketCounts]) -> Ratio {
     let busy = sums.iter().filter(|sum| sum.attempts >= FEWEST);
     let mut shares: Vec<Ratio> = busy.map(BucketCounts::failing).collect();
     shares.sort_unstable();
@@ -145,20 +134,25 @@ fn outage(
     let from = instant(first * rule.buckets + skipped);
     let until = instant(last * rule.buckets + kept).min(cells.end());
     let sum = BucketCounts::sum(cells.within(from, until));
-    let kind = match sum.failing() {
+    let edge = if grain > BUCKET { grain } else { rule.width() };
+    InferredOutage {
+        from,
+        until,
+        kind: kind(&sum),
+        attempts: sum.attempts,
+        failed: sum.bad(),
+        edge,
+        open,
+        stated: false,
+    }
+}
+
+/// The kind of failure in a stretch of these counts.
+pub(crate) fn kind(sum: &BucketCounts) -> OutageKind {
+    match sum.failing() {
         share if share < NEARLY_ALL => OutageKind::Failing(share),
         _ if share(sum.hung, sum.bad()) > Ratio::from_percent(50) => OutageKind::Hung,
         _ => OutageKind::Refused,
-    };
-    let edge = if grain > BUCKET { grain } else { rule.width() };
-    InferredOutage { from, until, kind, attempts: sum.attempts, failed: sum.bad(), edge, open }
-}
-
-impl InferredOutage {
-    /// Its length.
-    #[must_use]
-    pub fn length(&self) -> Span {
-        self.until - self.from
     }
 }
 
@@ -167,7 +161,9 @@ mod tests {
     use stagger_core::Instant;
 
     use super::*;
-    use crate::logged_outcome::LoggedOutcome;
+    use crate::logged_attempt::LoggedOutcome;
+
+    const POINTS: Ratio = Ratio::from_percent(30);
 
     /// Attempts every `every` ms for `seconds`; `fails` says what those at a millisecond come to.
     fn cells(every: u64, seconds: u64, answer: impl Fn(u64) -> LoggedOutcome) -> Cells {
@@ -181,7 +177,7 @@ mod tests {
 
     fn found(cells: &Cells) -> Vec<(u64, u64, OutageKind)> {
         let grain = Span::from_millis(1);
-        let all = find(cells, &OutageRule::new(cells, grain), grain);
+        let all = find(cells, &OutageRule::new(cells, grain, POINTS), grain);
         let millis = |at: Instant| at.as_nanos() / 1_000_000;
         all.iter().map(|o| (millis(o.from), millis(o.until), o.kind)).collect()
     }
@@ -264,7 +260,7 @@ mod tests {
         };
         let cells = cells(2, 60, down);
         let grain = Span::from_millis(1);
-        let all = find(&cells, &OutageRule::new(&cells, grain), grain);
+        let all = find(&cells, &OutageRule::new(&cells, grain, POINTS), grain);
         let shape: Vec<_> = all.iter().map(|o| (o.from.as_nanos(), o.open)).collect();
         assert_eq!(shape, [(0, false), (50_000_000_000, true)]);
     }

@@ -10,6 +10,7 @@ use crate::excerpt::Excerpt;
 
 /// Buckets in a second.
 const PER_SECOND: f64 = 20.0;
+
 /// The name of the row that was observed and not played: a log is one run, however many are played.
 pub const OBSERVED: &str = "observed";
 

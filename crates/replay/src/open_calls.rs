@@ -17,7 +17,9 @@ use std::collections::BTreeMap;
 
 use stagger_core::Span;
 
+use crate::chance_matches::ChanceMatches;
 use crate::logged_attempt::{CallerIdentity, LoggedAttempt};
+use crate::retry_law::RetryCounts;
 
 /// A retry with an id comes this long after the failure at most: longer delays are a job's, not a
 /// caller's.
@@ -37,6 +39,10 @@ pub(crate) struct OpenCalls {
     turned: Span,
     evidence: RetryEvidence,
     most: usize,
+    /// Attempts by their numbers in their calls.
+    pub(crate) counts: RetryCounts,
+    /// The share of guesses that would be wrong.
+    pub(crate) chance: ChanceMatches,
 }
 
 /// Failures of one caller that no retry has followed yet.
@@ -45,6 +51,8 @@ struct Open {
     failures: u32,
     /// The time at which the last of them ended.
     ended: Span,
+    /// The number of the last of them in its call.
+    number: u32,
 }
 
 /// Attempts by the evidence that told retries apart.
@@ -71,17 +79,25 @@ impl OpenCalls {
             CallerIdentity::Request(key) => (Some(key), BY_REQUEST),
             CallerIdentity::Unknown => (None, Span::ZERO),
         };
-        let followed = key.is_some_and(|key| self.follow(key, attempt, within, grain));
+        let followed = key.and_then(|key| self.follow(key, attempt, within, grain));
         match (attempt.number, attempt.caller) {
             (Some(_), _) => self.evidence.number += 1,
             (None, CallerIdentity::Id(_)) => self.evidence.id += 1,
             (None, CallerIdentity::Request(_)) => self.evidence.guess += 1,
             (None, CallerIdentity::Unknown) => self.evidence.nothing += 1,
         }
-        if let Some(key) = key.filter(|_| attempt.answer.is_failure()) {
-            self.remember(key, attempt.ended());
+        let told = followed.map_or(1, |open| open.number.saturating_add(1));
+        let number = attempt.number.unwrap_or(told);
+        let failed = attempt.answer.is_failure();
+        let delay = followed.map(|open| attempt.began() - open.ended);
+        self.counts.count(number, failed, delay);
+        if let (CallerIdentity::Request(key), None) = (attempt.caller, attempt.number) {
+            self.chance.count(key, attempt.began(), (!failed).then(|| attempt.ended()));
         }
-        attempt.number.map_or(followed, |number| number > 1)
+        if let Some(key) = key.filter(|_| failed) {
+            self.remember(key, attempt.ended(), number);
+        }
+        number > 1
     }
 
     pub(crate) const fn evidence(&self) -> RetryEvidence {
@@ -93,37 +109,45 @@ impl OpenCalls {
         self.most
     }
 
-    /// Whether a failure of this caller was waiting for a retry; it is no longer.
-    fn follow(&mut self, key: u64, attempt: &LoggedAttempt, within: Span, grain: Span) -> bool {
+    /// The failure of this caller that was waiting for a retry; it is no longer.
+    fn follow(
+        &mut self,
+        key: u64,
+        attempt: &LoggedAttempt,
+        within: Span,
+        grain: Span,
+    ) -> Option<Open> {
         let began = attempt.began();
         for generation in [&mut self.young, &mut self.old] {
             let Some(open) = generation.get_mut(&key) else { continue };
             if began + grain < open.ended {
                 // It was under way before its caller knew of that failure.
-                return false;
+                return None;
             }
             if began - open.ended > within {
                 generation.remove(&key);
                 continue;
             }
+            let followed = *open;
             open.failures -= 1;
             if open.failures == 0 {
                 generation.remove(&key);
             }
-            return true;
+            return Some(followed);
         }
-        false
+        None
     }
 
-    fn remember(&mut self, key: u64, ended: Span) {
+    fn remember(&mut self, key: u64, ended: Span, number: u32) {
         let is_full = self.young.len() >= MOST_OPEN;
         if is_full || ended - self.turned > BY_ID {
             let forgotten = std::mem::replace(&mut self.old, std::mem::take(&mut self.young));
             self.evidence.forgotten += if is_full { forgotten.len() as u64 } else { 0 };
             self.turned = ended;
         }
-        let open = self.young.entry(key).or_insert(Open { failures: 0, ended });
+        let open = self.young.entry(key).or_insert(Open { failures: 0, ended, number });
         open.failures = open.failures.saturating_add(1);
+        open.number = number;
         open.ended = open.ended.max(ended);
         self.most = self.most.max(self.young.len() + self.old.len());
     }
@@ -133,7 +157,7 @@ impl OpenCalls {
 mod tests {
     use super::*;
     use crate::logged_attempt;
-    use crate::logged_outcome::LoggedOutcome;
+    use crate::logged_attempt::LoggedOutcome;
 
     const GRAIN: Span = Span::from_millis(1);
 

@@ -1,16 +1,21 @@
-//! Reading a log: one pass, one line at a time.
+//! Reading a log: one pass over lines in the order of time, and a second one to sort those that are not.
 
-use std::collections::VecDeque;
+use std::fmt;
+use std::io;
 use std::io::BufRead;
 
 use stagger_core::Span;
 
 use crate::access_log::AccessLog;
 use crate::attempt_collector::AttemptCollector;
-use crate::error::{BadLine, ReadError};
-use crate::format::{AccessLogFormat, LogMap, Parser};
-use crate::lines::{Lines, LogLine};
-use crate::logged_attempt::Malformed;
+use crate::error::ReadError;
+use crate::format::{AccessLogFormat, LogMap};
+use crate::line_order::LineOrder;
+use crate::log_file::{LineCounts, LogFile};
+use crate::logged_attempt::{CallerIdentity, LoggedAttempt};
+use crate::spread::Spread;
+use crate::stamp::Stamp;
+use crate::thresholds::OutageThresholds;
 
 /// The options for reading a log.
 ///
@@ -35,17 +40,42 @@ pub struct Reading {
     pub format: Option<AccessLogFormat>,
     /// Its columns, where they are not those that are looked for.
     pub map: Option<LogMap>,
+    /// The way to tell retries where neither a number nor an id is written.
+    pub retries: RetryRule,
+    /// The start of the stretch that is read; the start of the log when `None`.
+    pub from: Option<Stamp>,
+    /// The end of that stretch, excluded.
+    pub until: Option<Stamp>,
+    /// The bounds of outages.
+    pub thresholds: OutageThresholds,
 }
 
-/// Lines that are kept to tell format and grain before anything is counted.
-const KEPT_LINES: u64 = 1_000;
-/// Bytes of them at most.
-const KEPT_BYTES: usize = 4 << 20;
-/// Malformed lines that are shown.
-const SHOWN: usize = 5;
-/// The first bytes of compressed files (RFC 1952, RFC 8878, the xz and bzip2 formats).
-const PACKED: [(&[u8], &str); 4] =
-    [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"\xfd7zXZ", "xz"), (b"BZh9", "bzip2")];
+/// The way to tell retries where neither a number nor an id is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RetryRule {
+    /// By the client and its request.
+    #[default]
+    Guess,
+    /// Not at all: every attempt is a first one.
+    None,
+}
+
+/// A file that can be read more than once.
+pub struct LogInput<'a> {
+    /// Its name, for errors.
+    pub name: String,
+    /// Opens it from its start.
+    pub open: Box<dyn Fn() -> io::Result<Box<dyn BufRead + 'a>> + 'a>,
+}
+
+impl fmt::Debug for LogInput<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LogInput").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Attempts that are sorted at most: 100 bytes each.
+const MOST_SORTED: usize = 10_000_000;
 
 impl Reading {
     /// Reads a log to its end, unpacking it on the way where it is packed by gzip.
@@ -54,149 +84,135 @@ impl Reading {
     /// Malformed lines are counted, and the first of them are kept to be shown. At most a line of
     /// 256 KiB, some seconds of attempts, failures of some minutes, and 8 bytes for each first
     /// attempt are held in memory, besides 24 bytes for every 50 ms of the log: see
-    /// [`MemoryPeak`](crate::MemoryPeak).
+    /// [`MemoryPeak`](crate::MemoryPeak). Lines that are not in the order of time are counted
+    /// ([`AccessLog::late`]) and taken as they come; [`read_files`](Self::read_files) sorts them.
     ///
     /// # Errors
     /// See [`ReadError`].
     pub fn read(&self, input: impl BufRead) -> Result<AccessLog, ReadError> {
-        let mut lines = Lines::new(input)?;
-        let kept = FirstLines::read(&mut lines)?;
-        if let (true, Some(why)) = (kept.lines.is_empty(), lines.broken()) {
-            return Err(ReadError::Broken(why.to_owned()));
-        }
-        let (format, mut parser) = self.parser(&kept)?;
-        let mut pass = Pass::default();
-        let mut collector =
-            AttemptCollector::new(pass.check(&mut parser.clone(), &kept, format)?);
-        let mut header = parser.has_header();
-        for (number, line) in kept.lines {
-            if !std::mem::take(&mut header) {
-                pass.line(&mut parser, &mut collector, number, &LogLine::Whole(&line))?;
-            }
-        }
-        if let Some((number, text)) = kept.cut {
-            pass.line(&mut parser, &mut collector, number, &LogLine::Cut(&text))?;
-        }
-        while let Some((number, line)) = lines.next()? {
-            pass.line(&mut parser, &mut collector, number, &line)?;
-        }
-        let Pass { lines: read, malformed, bad_lines } = pass;
-        let broken = lines.broken().map(str::to_owned);
-        let log = collector.finish(format, lines.longest())?;
-        Ok(AccessLog { lines: read, malformed, bad_lines, broken, ..log })
+        let file = LogFile::open(input, self.format, self.map.as_ref())?;
+        let format = file.format;
+        let mut pass = InOrder::new(self, file.grain);
+        let counts = file.each(|attempt, _| pass.take(attempt))?;
+        pass.finish(format, counts)
     }
 
-    fn parser(&self, kept: &FirstLines) -> Result<(AccessLogFormat, Parser), ReadError> {
-        let (number, first) = kept.lines.front().ok_or(ReadError::Empty)?;
-        let bad = |why| BadLine::new(*number, why, first);
-        if let Some((_, by)) = PACKED.iter().find(|(magic, _)| first.starts_with(magic)) {
-            return Err(ReadError::Compressed(by));
-        }
-        let format = self.format.or_else(|| {
-            let lines: Vec<&[u8]> = kept.lines.iter().map(|(_, line)| line.as_slice()).collect();
-            AccessLogFormat::detect(&lines, self.map.as_ref())
-        });
-        let format = format.ok_or_else(|| ReadError::Unknown(bad("no such format")))?;
-        let parser = Parser::new(format, self.map.as_ref(), first);
-        Ok((format, parser.ok_or_else(|| ReadError::NoColumns(bad("no such columns")))?))
-    }
-}
-
-/// The first lines that say anything, with their numbers.
-#[derive(Debug, Default)]
-struct FirstLines {
-    lines: VecDeque<(u64, Vec<u8>)>,
-    /// The rest of the last line of a file that breaks off.
-    cut: Option<(u64, Vec<u8>)>,
-}
-
-impl FirstLines {
-    fn read<R: BufRead>(input: &mut Lines<R>) -> Result<Self, ReadError> {
-        let mut kept = Self::default();
-        let mut bytes = 0;
-        while (kept.lines.len() as u64) < KEPT_LINES && bytes < KEPT_BYTES {
-            let Some((number, line)) = input.next()? else { break };
-            let text = match line {
-                LogLine::Whole(text) | LogLine::TooLong(text) => text,
-                LogLine::Cut(text) => {
-                    kept.cut = Some((number, text.to_vec()));
-                    break;
-                }
-            };
-            if !is_blank(text) {
-                bytes += text.len();
-                kept.lines.push_back((number, text.to_vec()));
-            }
-        }
-        Ok(kept)
-    }
-}
-
-/// The counts of lines.
-#[derive(Debug, Default)]
-struct Pass {
-    lines: u64,
-    malformed: u64,
-    bad_lines: Vec<BadLine>,
-}
-
-impl Pass {
-    /// The grain of the stamps, if at least half of the first lines are attempts. It is the finest
-    /// one seen, because some writers leave off zeros.
-    fn check(
-        &self,
-        parser: &mut Parser,
-        kept: &FirstLines,
-        format: AccessLogFormat,
-    ) -> Result<Span, ReadError> {
-        let (mut grain, mut malformed, mut of, mut first) = (Span::MAX, 0, 0, None);
-        for (number, line) in kept.lines.iter().skip(usize::from(parser.has_header())) {
-            of += 1;
-            match parser.parse(line) {
-                Ok(attempt) => grain = grain.min(attempt.stamp.grain),
-                Err(why) => {
-                    malformed += 1;
-                    first.get_or_insert_with(|| BadLine::new(*number, why, line));
-                }
-            }
-        }
-        match first {
-            Some(first) if 2 * malformed > of => {
-                Err(ReadError::WrongFormat { format, malformed, of, first })
-            }
-            _ => Ok(grain),
-        }
-    }
-
-    fn line(
-        &mut self,
-        parser: &mut Parser,
-        collector: &mut AttemptCollector,
-        number: u64,
-        line: &LogLine<'_>,
-    ) -> Result<(), ReadError> {
-        let (text, parsed) = match *line {
-            LogLine::Whole(text) if is_blank(text) => return Ok(()),
-            LogLine::Whole(text) => (text, parser.parse(text)),
-            LogLine::TooLong(text) => (text, Err("longer than 256 KiB")),
-            LogLine::Cut(text) => (text, Err("the packed file breaks off here")),
+    /// Reads one log out of several files, such as those of several nodes or of a rotation.
+    ///
+    /// If lines come late in a file, or files overlap, all attempts are sorted by time in a second pass:
+    /// 10 million at most, of 100 bytes each.
+    ///
+    /// # Errors
+    /// See [`ReadError`]; the file is named in it where there are several.
+    pub fn read_files(&self, files: &[LogInput<'_>]) -> Result<AccessLog, ReadError> {
+        let named = |file: &LogInput<'_>, why| match files.len() {
+            1 => why,
+            _ => ReadError::InFile(file.name.clone(), Box::new(why)),
         };
-        self.lines += 1;
-        match parsed {
-            Ok(attempt) => collector.push(attempt)?,
-            Err(why) => self.malformed(number, why, text),
+        let mut first: Option<(AccessLogFormat, InOrder<'_>)> = None;
+        let (mut counts, mut order) = (LineCounts::default(), LineOrder::default());
+        let (mut grain, mut is_broken) = (Span::ZERO, false);
+        for file in files {
+            let log = self.open(file).map_err(|why| named(file, why))?;
+            is_broken |= first.is_some() && log.grain != grain;
+            grain = grain.max(log.grain);
+            let (_, pass) = first.get_or_insert_with(|| (log.format, InOrder::new(self, grain)));
+            let take = |attempt, _| {
+                is_broken |= order.is_late(&attempt);
+                pass.take(attempt)
+            };
+            let own = log.each(take).map_err(|why| named(file, why))?;
+            if files.len() == 1 { counts = own } else { counts.add(own, &file.name) }
         }
-        Ok(())
+        let (format, pass) = first.ok_or(ReadError::Empty)?;
+        match is_broken {
+            false => pass.finish(format, counts),
+            true => self.sorted(files, format, grain, counts),
+        }
     }
 
-    fn malformed(&mut self, number: u64, why: Malformed, text: &[u8]) {
-        self.malformed += 1;
-        if self.bad_lines.len() < SHOWN {
-            self.bad_lines.push(BadLine::new(number, why, text));
+    fn open<'a>(&self, file: &LogInput<'a>) -> Result<LogFile<Box<dyn BufRead + 'a>>, ReadError> {
+        LogFile::open((file.open)()?, self.format, self.map.as_ref())
+    }
+
+    /// The second pass: all attempts sorted by their ends.
+    fn sorted(
+        &self,
+        files: &[LogInput<'_>],
+        format: AccessLogFormat,
+        grain: Span,
+        counts: LineCounts,
+    ) -> Result<AccessLog, ReadError> {
+        let mut all: Vec<LoggedAttempt> = Vec::new();
+        let mut left_out = 0;
+        for file in files {
+            let log = self.open(file)?;
+            // Each stretch that is in order is spread by itself, as if it were a file of its own.
+            let mut spread = Spread::new(log.grain);
+            log.each(|attempt, is_late| {
+                if is_late {
+                    std::mem::replace(&mut spread, Spread::new(grain)).finish(|it| all.push(it));
+                }
+                match self.admitted(attempt) {
+                    Some(attempt) => spread.push(attempt, |settled| all.push(settled)),
+                    None => left_out += 1,
+                }
+                if all.len() > MOST_SORTED {
+                    return Err(ReadError::TooManyToSort(MOST_SORTED));
+                }
+                Ok(())
+            })?;
+            spread.finish(|settled| all.push(settled));
         }
+        all.sort_by_key(LoggedAttempt::ended);
+        let mut collector = AttemptCollector::new(grain);
+        all.iter().try_for_each(|attempt| collector.push_settled(attempt))?;
+        let log = collector.finish(format, counts.longest, &self.thresholds)?;
+        Ok(AccessLog { sorted: true, ..counted(log, counts, left_out) })
+    }
+
+    /// The attempt, if it lies in the stretch that was asked for, with no more than may be known of
+    /// its caller.
+    fn admitted(&self, attempt: LoggedAttempt) -> Option<LoggedAttempt> {
+        let began = attempt.began();
+        let is_early = self.from.is_some_and(|from| began < from.since_epoch);
+        let is_over = self.until.is_some_and(|until| began >= until.since_epoch);
+        let caller = match (self.retries, attempt.caller) {
+            (RetryRule::None, CallerIdentity::Request(_)) => CallerIdentity::Unknown,
+            (_, caller) => caller,
+        };
+        (!is_early && !is_over).then_some(LoggedAttempt { caller, ..attempt })
     }
 }
 
-fn is_blank(line: &[u8]) -> bool {
-    line.trim_ascii().is_empty()
+/// A pass that counts attempts as they come.
+#[derive(Debug)]
+struct InOrder<'r> {
+    reading: &'r Reading,
+    collector: AttemptCollector,
+    left_out: u64,
+}
+
+impl<'r> InOrder<'r> {
+    fn new(reading: &'r Reading, grain: Span) -> Self {
+        Self { reading, collector: AttemptCollector::new(grain), left_out: 0 }
+    }
+
+    fn take(&mut self, attempt: LoggedAttempt) -> Result<(), ReadError> {
+        let Some(attempt) = self.reading.admitted(attempt) else {
+            self.left_out += 1;
+            return Ok(());
+        };
+        self.collector.push(attempt)
+    }
+
+    fn finish(self, format: AccessLogFormat, counts: LineCounts) -> Result<AccessLog, ReadError> {
+        let log = self.collector.finish(format, counts.longest, &self.reading.thresholds)?;
+        Ok(counted(log, counts, self.left_out))
+    }
+}
+
+fn counted(log: AccessLog, counts: LineCounts, left_out: u64) -> AccessLog {
+    let LineCounts { lines, malformed, bad_lines, broken, late, .. } = counts;
+    AccessLog { lines, malformed, bad_lines, broken, late, left_out, ..log }
 }

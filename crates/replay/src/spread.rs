@@ -11,11 +11,9 @@ use std::collections::BTreeMap;
 use stagger_core::Span;
 use stagger_sim::BUCKET;
 
+use crate::line_order::LATE;
 use crate::logged_attempt::LoggedAttempt;
 
-/// The time that a second waits for its last lines: workers flush their buffers this late (nginx's
-/// `flush` and Envoy's flush interval are a second to a few).
-const LATE: Span = Span::from_secs(5);
 /// Attempts that wait at most; beyond that the oldest second is closed. 100 000 a second for all
 /// the seconds that wait.
 const MOST_WAITING: usize = 600_000;

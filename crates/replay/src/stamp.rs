@@ -1,12 +1,12 @@
-//! Time stamps of logs, as nanoseconds since the epoch with the grain that they were written in.
+//! Time stamps of logs, as nanoseconds since the epoch with the grain that they were written in, and their
+//! decimals.
+//!
+//! Numbers with decimals and units become whole nanoseconds without a float between.
 
 use std::str;
 
 use stagger_core::{Instant, Span};
-use stagger_text::{Timestamp, common_log_date, lenient_date, utc_date};
-
-use crate::decimal;
-use crate::unit::Unit;
+use stagger_text::{Timestamp, common_log_date, lenient_date, utc_date, zoneless_date};
 
 /// An instant of the wall clock, from 1970 to 2554.
 ///
@@ -40,7 +40,7 @@ impl Stamp {
     /// as UTC.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        Self::number(text.as_bytes()).or_else(|| Self::date(text)).or_else(|| {
+        Self::number(text.as_bytes()).or_else(|| Self::iso(text)).or_else(|| {
             let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
             Self::common(inner.unwrap_or(text).as_bytes())
         })
@@ -53,15 +53,29 @@ impl Stamp {
 
     fn number(text: &[u8]) -> Option<Self> {
         let whole = text.iter().position(|&byte| byte == b'.').unwrap_or(text.len());
-        let count = decimal::digits(&text[..whole])?;
+        let count = digits(&text[..whole])?;
         let bounds = [(11, Unit::Seconds), (14, Unit::Millis), (17, Unit::Micros)];
         let fits = bounds.iter().find(|(digits, _)| count < 10_u64.pow(*digits));
         let unit = fits.map_or(Unit::Nanos, |&(_, unit)| unit);
-        let (since_epoch, decimals) = decimal::nanos(text, unit)?;
+        let (since_epoch, decimals) = nanos(text, unit)?;
         Some(Self { since_epoch, grain: grain(unit, decimals) })
     }
 
-    fn date(text: &str) -> Option<Self> {
+    /// `06/Feb/2009:12:14:14.655` of HAProxy, which names no zone: it is read as UTC.
+    pub(crate) fn common_without_zone(text: &[u8]) -> Option<Self> {
+        let nanos = zoneless_date("%d/%b/%Y:%H:%M:%S%.f", text)?;
+        let point = text.iter().position(|&byte| byte == b'.');
+        let decimals = point.map_or(0, |at| text.len() - at - 1);
+        Self::new(nanos, u32::try_from(decimals).ok()?)
+    }
+
+    /// `Mon Aug 23 14:25:54 2010` of C's `ctime`, which names no zone: it is read as UTC.
+    pub(crate) fn ctime(text: &[u8]) -> Option<Self> {
+        Self::new(zoneless_date("%a %b %e %H:%M:%S %Y", text)?, 0)
+    }
+
+    /// A date of RFC 3339; one without a zone is read as UTC.
+    pub(crate) fn iso(text: &str) -> Option<Self> {
         // Anything else would be handed to a parser of far more forms than these.
         if !text.as_bytes().get(..5).is_some_and(|year| year.ends_with(b"-")) {
             return None;
@@ -96,11 +110,92 @@ pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok()
 }
 
+/// `text` of `unit` in whole nanoseconds, with the decimals written; what is finer is cut off.
+///
+/// `None` for anything but digits with one point at most, and for what no [`Span`] can hold.
+pub(crate) fn nanos(text: &[u8], unit: Unit) -> Option<(Span, u32)> {
+    let point = text.iter().position(|&byte| byte == b'.');
+    let (whole, decimals) = match point {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &b""[..]),
+    };
+    if whole.is_empty() || (point.is_some() && decimals.is_empty()) {
+        return None;
+    }
+    let mut nanos = digits(whole)?.checked_mul(unit.nanos())?;
+    let mut place = unit.nanos();
+    for &byte in decimals {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        place /= 10;
+        nanos = nanos.checked_add(place * u64::from(byte - b'0'))?;
+    }
+    Some((Span::from_nanos(nanos), u32::try_from(decimals.len()).ok()?))
+}
+
+/// A whole number.
+pub(crate) fn digits(text: &[u8]) -> Option<u64> {
+    let push = |sum: u64, &byte: &u8| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        sum.checked_mul(10)?.checked_add(digit)
+    };
+    (!text.is_empty()).then(|| text.iter().try_fold(0, push))?
+}
+
+/// The unit of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Millis,
+    /// Microseconds.
+    Micros,
+    /// Nanoseconds.
+    Nanos,
+}
+
+impl Unit {
+    /// Nanoseconds in one.
+    pub(crate) const fn nanos(self) -> u64 {
+        match self {
+            Self::Seconds => 1_000_000_000,
+            Self::Millis => 1_000_000,
+            Self::Micros => 1_000,
+            Self::Nanos => 1,
+        }
+    }
+
+    /// The unit of this symbol: `s`, `ms`, `us` or `ns`.
+    pub(crate) fn of_symbol(text: &str) -> Option<Self> {
+        match text {
+            "s" => Some(Self::Seconds),
+            "ms" => Some(Self::Millis),
+            "us" => Some(Self::Micros),
+            "ns" => Some(Self::Nanos),
+            _ => None,
+        }
+    }
+
+    /// The unit that a column's name promises: `latency_us`, `duration-seconds`, `ms`.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        let last = name.rsplit(['_', '-', '.', ' ']).next().unwrap_or(name);
+        match last.to_ascii_lowercase().as_str() {
+            "seconds" | "secs" | "sec" => Some(Self::Seconds),
+            "millis" | "milliseconds" | "msec" => Some(Self::Millis),
+            "micros" | "microseconds" | "usec" => Some(Self::Micros),
+            "nanos" | "nanoseconds" | "nsec" | "nano" => Some(Self::Nanos),
+            symbol => Self::of_symbol(symbol),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn nanos(text: &str) -> Option<u64> {
+    fn stamped(text: &str) -> Option<u64> {
         Stamp::read(text).map(|stamp| stamp.since_epoch.as_nanos())
     }
 
@@ -116,10 +211,10 @@ mod tests {
             "1700000000123000",
             "1700000000123000000",
         ] {
-            assert_eq!(nanos(text), Some(AT), "{text}");
+            assert_eq!(stamped(text), Some(AT), "{text}");
         }
         for text in ["14/Nov/2023:15:13:20 -0700", "[14/Nov/2023:22:13:20 +0000]", "1700000000"] {
-            assert_eq!(nanos(text), Some(1_700_000_000_000_000_000), "{text}");
+            assert_eq!(stamped(text), Some(1_700_000_000_000_000_000), "{text}");
         }
     }
 
@@ -148,7 +243,18 @@ mod tests {
             "99999999999999999999",
             "2600-01-01T00:00:00Z",
         ] {
-            assert_eq!(nanos(text), None, "{text}");
+            assert_eq!(stamped(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn decimals_are_exact_and_nothing_else_is_a_number() {
+        let read = |text: &str| nanos(text.as_bytes(), Unit::Seconds).map(|(span, _)| span);
+        assert_eq!(read("0.123"), Some(Span::from_millis(123)));
+        assert_eq!(read("1700000000.123456789"), Some(Span::from_nanos(1_700_000_000_123_456_789)));
+        assert_eq!(read("0.0000000019"), Some(Span::from_nanos(1)));
+        for no in ["", ".", "1.", ".5", "-1", "+1", "1e3", "1.2.3", "99999999999999999999", " 1"] {
+            assert_eq!(read(no), None, "{no}");
         }
     }
 }

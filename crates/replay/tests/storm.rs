@@ -3,8 +3,10 @@
 mod print;
 
 use print::Written;
-use stagger_core::{Instant, Span};
-use stagger_replay::{AccessLog, AccessLogFormat, OutageKind, Reading, Replay};
+use stagger_core::{Instant, Ratio, Span};
+use stagger_replay::{
+    AccessLog, AccessLogFormat, OutageKind, OutageThresholds, Reading, Replay, ReplayOptions,
+};
 use stagger_sim::{
     ArrivalProcess, BUCKET, Fault, Law, Played, RecoveryVerdict, RunPlan, Schedule, Simulation,
     StormOptions, ThreadPool, Trouble,
@@ -142,6 +144,11 @@ fn a_capacity_needs_durations() {
 
 /// 200 calls a second, each with one attempt, of which those that `fails` names fail.
 fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> AccessLog {
+    let text = text_of(seconds, fails);
+    Reading::default().read(text.as_bytes()).expect("a log of ours")
+}
+
+fn text_of(seconds: u64, fails: impl Fn(u64) -> bool) -> String {
     let attempt = |ms: u64| {
         let status = if fails(ms) { 503 } else { 200 };
         Written {
@@ -152,8 +159,7 @@ fn log_of(seconds: u64, fails: impl Fn(u64) -> bool) -> AccessLog {
         }
     };
     let all: Vec<Written> = (0..1_000 * seconds).step_by(5).map(attempt).collect();
-    let text = print::log(AccessLogFormat::Csv, &all);
-    Reading::default().read(text.as_bytes()).expect("a log of ours")
+    print::log(AccessLogFormat::Csv, &all)
 }
 
 /// The rows of the log and of a replay without retries.
@@ -170,7 +176,10 @@ fn verdicts(log: &AccessLog) -> [RecoveryVerdict; 2] {
 fn a_log_recovered_by_its_first_good_row_although_a_quarter_failed_from_then_on() {
     // Too little for a second outage, too much for a recovery.
     let relapsed = |ms: u64| ms >= 20_000 && ms.is_multiple_of(20);
-    let log = log_of(32, |ms| (DOWN.0..DOWN.1).contains(&ms) || relapsed(ms));
+    let text = text_of(32, |ms| (DOWN.0..DOWN.1).contains(&ms) || relapsed(ms));
+    let thresholds = OutageThresholds { sustained: Ratio::ONE, ..OutageThresholds::default() };
+    let reading = Reading { thresholds, ..Reading::default() };
+    let log = reading.read(text.as_bytes()).expect("a log of ours");
     assert_eq!(log.outages().len(), 1, "{:?}", log.outages());
     assert_eq!(verdicts(&log)[0], RecoveryVerdict::Relapsed);
 }
@@ -184,4 +193,25 @@ fn a_log_that_ends_in_its_outage_was_never_to_recover() {
 #[test]
 fn a_log_without_an_outage_never_recovered() {
     assert_eq!(verdicts(&log_of(30, |_| false)), [RecoveryVerdict::Recovered; 2]);
+}
+
+#[test]
+fn a_stated_fault_is_played_and_what_outlasts_it_leaves_no_verdict() {
+    let log = log_of(60, |ms| (20_000..40_000).contains(&ms));
+    let options =
+        StormOptions { laws: vec![Law::NoRetry], runs: Some(1), ..StormOptions::default() };
+    let stated = |text: &str| {
+        let outages = vec![text.parse().expect("an outage")];
+        let known = ReplayOptions { capacity: None, outages };
+        let replay = Replay::with(&log, &options, &known).expect("it lies in the log");
+        let rows = replay.run(&ThreadPool::single()).cases[0].rows.clone();
+        (rows[1].success, replay.verdict.none_because)
+    };
+    let (success, reason) = stated("20s+20s");
+    // The log begins with the first attempt, and is played from there to its end.
+    assert!((success - 40.0 / 60.0).abs() < 0.01, "{success}");
+    assert_eq!(reason, None);
+    let (success, reason) = stated("20s+5s");
+    assert!((success - 55.0 / 60.0).abs() < 0.01, "{success}");
+    assert!(reason.is_some_and(|why| why.contains("failures went on for 15s")), "it ends early");
 }

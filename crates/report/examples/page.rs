@@ -1,6 +1,6 @@
 //! Plays a scenario that ships and writes its page, and its pictures beside it.
 //!
-//! `cargo run --example page -- lockstep 50 storm.html`
+//! `cargo run --features png --example page -- lockstep 50 storm.html`
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -23,6 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::create_dir_all(&folder)?;
     for picture in pictures(&report, None) {
         fs::write(folder.join(format!("{}.svg", picture.name)), picture.to_svg())?;
+        #[cfg(feature = "png")]
         fs::write(folder.join(format!("{}.png", picture.name)), picture.to_png()?)?;
         io::stdout().write_all(picture.to_terminal(100).as_bytes())?;
     }

@@ -1,10 +1,13 @@
-//! The pictures of a report, in the order in which page and files have them.
+//! The pictures of a report, in the order in which page and files have them, and a chart as a file of its
+//! own.
 
 use stagger_sim::{CaseReport, StormReport};
 
+use crate::chart::Chart;
+use crate::draw::{Frame, canvas};
 use crate::grid::HeatGrid;
-use crate::picture::Picture;
 use crate::pictures::{arrivals, failures, heat, phases, recovery, strips};
+use crate::render;
 
 /// All pictures of a report.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ pub fn shown_of(report: &StormReport) -> (usize, usize) {
 }
 
 /// A picture of one case.
-type Drawn = fn(&StormReport, &CaseReport) -> Option<crate::chart::Chart>;
+type Drawn = fn(&StormReport, &CaseReport) -> Option<Chart>;
 
 /// The case in the middle.
 pub(crate) fn main_case(report: &StormReport) -> Option<&CaseReport> {
@@ -101,6 +104,76 @@ fn name(report: &StormReport, case: Option<&CaseReport>) -> String {
     let case = case.filter(|_| report.cases.len() > 1);
     case.map_or_else(String::new, |case| case.label.clone())
 }
+
+/// A chart with a name for its file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Picture {
+    /// The name of a file without its ending: small letters, digits and hyphens.
+    pub name: String,
+    /// The chart that it shows.
+    pub chart: Chart,
+}
+
+/// No PNG could be made.
+#[cfg(feature = "png")]
+#[cfg_attr(docsrs, doc(cfg(feature = "png")))]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPng(String);
+
+impl Picture {
+    /// The chart under this name, turned into one for a file.
+    #[must_use]
+    pub fn new(name: &str, chart: Chart) -> Self {
+        Self { name: file_name(name), chart }
+    }
+
+    /// A whole SVG file, for light and for dark.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let canvas = canvas(&self.chart, &Frame::FILE);
+        render::standalone(&canvas, &self.chart.title, &self.chart.alt)
+    }
+
+    /// A whole PNG file in light colours, two pixels a point.
+    ///
+    /// # Errors
+    /// A canvas too large for a bitmap.
+    #[cfg(feature = "png")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "png")))]
+    pub fn to_png(&self) -> Result<Vec<u8>, NoPng> {
+        render::png(&canvas(&self.chart, &Frame::FILE)).map_err(NoPng)
+    }
+
+    /// A small version in lines of at most `width` characters, from 40 to 200; it has no colour, so
+    /// it suits every terminal and every setting of `NO_COLOR`.
+    #[must_use]
+    pub fn to_terminal(&self, width: usize) -> String {
+        render::terminal(&self.chart, width)
+    }
+}
+
+/// Small letters, digits and single hyphens, whatever the name was.
+fn file_name(name: &str) -> String {
+    let mut file = String::new();
+    for c in name.chars().flat_map(char::to_lowercase) {
+        match c {
+            'a'..='z' | '0'..='9' | '.' => file.push(c),
+            _ if file.ends_with('-') => {}
+            _ => file.push('-'),
+        }
+    }
+    file.trim_matches(|c| c == '-' || c == '.').to_owned()
+}
+
+#[cfg(feature = "png")]
+impl std::fmt::Display for NoPng {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "no PNG could be made: {}", self.0)
+    }
+}
+
+#[cfg(feature = "png")]
+impl std::error::Error for NoPng {}
 
 #[cfg(test)]
 mod tests {
@@ -134,5 +207,11 @@ mod tests {
             assert_eq!((values.first(), values.last()), (Some(&0.0), Some(&f64::from(cases - 1))));
         }
         assert!(shown(&report(0)).is_empty());
+    }
+
+    #[test]
+    fn no_name_of_a_case_leaves_the_folder() {
+        assert_eq!(file_name("instants up at 0.2s"), "instants-up-at-0.2s");
+        assert_eq!(file_name("../../<x> & \"y\""), "x-y");
     }
 }

@@ -33,6 +33,7 @@ fn equal_reports_give_equal_bytes() {
     assert_eq!(page(&one, &PageOptions::default()), page(&other, &PageOptions::default()));
     for (one, other) in pictures(&one, None).iter().zip(&pictures(&other, None)) {
         assert_eq!(one.to_svg(), other.to_svg());
+        #[cfg(feature = "png")]
         assert_eq!(one.to_png().expect("it fits"), other.to_png().expect("it fits"));
         assert_eq!(one.to_terminal(80), other.to_terminal(80));
     }
@@ -252,6 +253,7 @@ fn no_line_in_a_terminal_is_wider_than_asked_and_none_has_colour() {
     }
 }
 
+#[cfg(feature = "png")]
 #[test]
 fn a_png_is_two_pixels_a_point() {
     let picture = pictures(&lockstep(), None).remove(0);
@@ -413,9 +415,11 @@ fn long_run() -> StormReport {
         let plan = RunPlan::new(ArrivalProcess::poisson(rate, at(100)), caller.clone());
         ScenarioEntry { name: name.into(), play: Play::Run(Box::new(plan)) }
     };
-    let entries = [("no-retry", 1_000), ("four times", 4_000)].map(entry).into();
-    let outages = vec![(at(10), at(12))];
-    let case = ScenarioCase { outages, entries, ..ScenarioCase::new("a long run".into(), 0.0) };
+    let entries = [("no-retry", 1_000), ("four times", 4_000)].map(entry).to_vec();
+    let case = ScenarioCase {
+        outages: vec![(at(10), at(12))],
+        ..ScenarioCase::new("a long run", 0.0, entries)
+    };
     Scenario { cases: vec![case], ..Scenario::default() }.run(&ThreadPool::single())
 }
 

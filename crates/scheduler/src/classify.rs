@@ -12,7 +12,7 @@ pub(super) struct Classification {
     pub(super) outcome: Outcome,
     /// For the breaker.
     pub(super) report: Report,
-    /// Why the delivery ends if the outcome is permanent.
+    /// Why the delivery ends if the outcome is permanent, or if its last attempt was refused by the guard.
     pub(super) ending: DeliveryEnding,
     /// Whether the endpoint said that it is gone.
     pub(super) gone: bool,
@@ -41,12 +41,11 @@ impl Classification {
 /// | 429, 502, 503, 504 | throttled |
 /// | any other status, 3xx included | transient: a bad deploy answers 404 or 401 for an hour |
 /// | no reply | transient |
-/// | an address that the egress guard refused; a request that cannot be built | permanent |
-/// | the dispatcher was stopped | cancelled: the attempt counts as not made |
+/// | an address that the egress guard refused | transient: one wrong DNS answer ends no delivery |
+/// | a request that cannot be built | permanent |
+/// | the dispatcher was stopped, or lacks resources | cancelled: the attempt counts as not made |
 ///
-/// A throttled answer counts as a failure for the endpoint's breaker only if its plan says so; an
-/// address that the guard refuses always does, so that a wrong DNS record cannot end a whole
-/// backlog.
+/// A throttled answer counts as a failure for the endpoint's breaker only if its plan says so.
 pub(super) fn classify(permanent: &Statuses, answer: &AttemptAnswer) -> Classification {
     let outcome = match answer.result {
         Ok(status) => Outcome::new(verdict_of(permanent, status)),
@@ -58,7 +57,7 @@ pub(super) fn classify(permanent: &Statuses, answer: &AttemptAnswer) -> Classifi
     };
     let gone = answer.result == Ok(GONE);
     let report = match answer.result {
-        Ok(GONE) | Err(AttemptFailure::Egress) => Report::Failure,
+        Ok(GONE) => Report::Failure,
         _ => Report::of(&outcome),
     };
     Classification { outcome, report, ending: ending_of(answer), gone }
@@ -83,13 +82,14 @@ const fn outcome_of(failure: AttemptFailure) -> Outcome {
         AttemptFailure::Resolve
         | AttemptFailure::Connect
         | AttemptFailure::Tls
-        | AttemptFailure::Transport => {
-            Outcome::new(Verdict::Transient).with_cause(Cause::Transport)
-        }
-        AttemptFailure::Egress | AttemptFailure::Unbuildable => {
+        | AttemptFailure::Transport
+        | AttemptFailure::Egress => Outcome::new(Verdict::Transient).with_cause(Cause::Transport),
+        AttemptFailure::Unbuildable => {
             Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
         }
-        AttemptFailure::Stopped => Outcome::new(Verdict::Cancelled).with_cause(Cause::Transport),
+        AttemptFailure::Stopped | AttemptFailure::Local => {
+            Outcome::new(Verdict::Cancelled).with_cause(Cause::Transport)
+        }
     }
 }
 
@@ -165,14 +165,16 @@ mod tests {
         let permanent = Verdict::Permanent;
         assert_eq!(
             meaning(AttemptFailure::Egress),
-            (permanent, Report::Failure, DeliveryEnding::EgressRefused)
+            (Verdict::Transient, Report::Failure, DeliveryEnding::EgressRefused)
         );
         assert_eq!(
             meaning(AttemptFailure::Unbuildable),
             (permanent, Report::Neutral, DeliveryEnding::Unbuildable)
         );
-        assert_eq!(meaning(AttemptFailure::Stopped).0, Verdict::Cancelled);
-        assert_eq!(meaning(AttemptFailure::Stopped).1, Report::Neutral);
+        for failure in [AttemptFailure::Stopped, AttemptFailure::Local] {
+            let (verdict, report, _) = meaning(failure);
+            assert_eq!((verdict, report), (Verdict::Cancelled, Report::Neutral), "{failure:?}");
+        }
     }
 
     #[test]

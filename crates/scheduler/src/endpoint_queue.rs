@@ -3,20 +3,24 @@
 use std::collections::BTreeMap;
 
 use stagger_core::budget::Paid;
-use stagger_core::{Entropy, Hint, Instant, Verdict};
+use stagger_core::{Entropy, Hint, Instant, Span, Verdict};
 
 use super::classify::{Classification, classify};
 use super::health::{BreakerPermit, Health};
-use super::pacer::{self, Pacer};
+use super::pacer::Pacer;
 use super::pending_index::PendingIndex;
-use super::queued_delivery::{QueueState, QueuedDelivery};
-use super::rules::{QueueRules, QueueSettings};
-use super::transition::{self, Transition};
-use super::{Launch, OperationalEvent, QueueChange, QueueView, SettledAttempt};
+use super::rules::QueueRules;
+use super::transition::{QueueState, QueuedDelivery, Transition};
+use super::{Launch, OperationalEvent, QueueChange, QueueView, SettledAttempt, pacer, transition};
 use crate::model::{
-    ApplicationId, AttemptAnswer, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState,
-    Disabled, EndpointId, EndpointState, MessageId, REPLY_LIMIT,
+    ApplicationId, AttemptAnswer, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
+    DeliveryState, Disabled, Endpoint, EndpointId, EndpointState, LastFailure, MessageId,
+    REPLY_LIMIT,
 };
+
+/// The pause of an endpoint after an attempt for which the node lacked resources: others give some back
+/// within moments, and an attempt that cannot be made costs little.
+const LOCAL_PAUSE: Span = Span::from_secs(1);
 
 /// The queue of an endpoint.
 #[derive(Debug)]
@@ -28,6 +32,8 @@ pub(super) struct EndpointQueue {
     pacer: Pacer,
     pending: PendingIndex,
     in_flight: BTreeMap<u64, InFlight>,
+    /// Nothing is launched before, because the node lacked resources.
+    paused_until: Instant,
     /// Whether it launches nothing, because it is being given up.
     draining: bool,
 }
@@ -60,7 +66,7 @@ struct Selection {
 }
 
 impl EndpointQueue {
-    pub(super) fn new(endpoint: &QueueSettings, endpoint_state: EndpointState) -> Self {
+    pub(super) fn new(endpoint: &Endpoint, endpoint_state: EndpointState) -> Self {
         let rules = QueueRules::of(endpoint);
         Self {
             id: endpoint.id,
@@ -70,6 +76,7 @@ impl EndpointQueue {
             rules,
             pending: PendingIndex::default(),
             in_flight: BTreeMap::new(),
+            paused_until: Instant::ORIGIN,
             draining: false,
         }
     }
@@ -77,7 +84,7 @@ impl EndpointQueue {
     /// The queue of an endpoint whose attempts another node has made until now.
     pub(super) fn taken_over(
         now: Instant,
-        endpoint: &QueueSettings,
+        endpoint: &Endpoint,
         endpoint_state: EndpointState,
     ) -> Self {
         let mut queue = Self::new(endpoint, endpoint_state);
@@ -86,7 +93,7 @@ impl EndpointQueue {
     }
 
     /// Takes changed settings.
-    pub(super) fn change(&mut self, endpoint: &QueueSettings) {
+    pub(super) fn change(&mut self, endpoint: &Endpoint) {
         self.rules = QueueRules::of(endpoint);
         self.health.change(&self.rules);
         self.pacer.change(&self.rules);
@@ -117,9 +124,40 @@ impl EndpointQueue {
     }
 
     pub(super) fn add(&mut self, now: Instant, delivery: &Delivery) {
-        if delivery.state.is_open() {
-            self.pending.put(now, QueuedDelivery::of(delivery));
+        if !delivery.state.is_open() {
+            return;
         }
+        let queued = QueuedDelivery::of(delivery);
+        if !self.pending.put(now, queued) {
+            self.pending.bring_forward(now, &queued);
+        }
+    }
+
+    /// Makes an open delivery due and the next of the queue; also the probe, if the breaker is open. In
+    /// a queue that keeps order, the oldest delivery becomes due too, because it goes first.
+    pub(super) fn retry(&mut self, now: Instant, message: MessageId) -> Option<QueueChange> {
+        let before = self.health.endpoint_state();
+        let queued = self.pending.make_next(now, message)?;
+        if self.rules.ordered
+            && let Some(head) = self.pending.oldest().map(|head| head.message)
+        {
+            self.pending.make_next(now, head);
+        }
+        self.health.probe(now, &self.rules);
+        let state = self.health.endpoint_state();
+        Some(QueueChange {
+            delivery: Some(queued.to_delivery(self.id, self.application)),
+            endpoint_state: (state != before).then_some((self.id, state)),
+            ..QueueChange::default()
+        })
+    }
+
+    /// Ends a pause, and lets a probe go if the breaker is open; else the backlog leaves slowly.
+    pub(super) fn probe(&mut self, now: Instant) -> EndpointState {
+        if self.health.probe(now, &self.rules) {
+            self.health.recover(now);
+        }
+        self.health.endpoint_state()
     }
 
     pub(super) fn cancel(&mut self, now: Instant, message: MessageId) -> Option<Delivery> {
@@ -143,6 +181,7 @@ impl EndpointQueue {
         let recovering = self.health.endpoint_state().recovering_since;
         self.check_room()?;
         let opens = self.health.opens(now).max(self.pacer.opens(&self.rules, recovering));
+        let opens = opens.max(self.paused_until);
         if opens > now {
             return Err(Blocked::Until(opens));
         }
@@ -176,6 +215,9 @@ impl EndpointQueue {
         entropy: &mut impl Entropy,
     ) -> Option<SettledAttempt> {
         let attempt = self.in_flight.remove(&launch.serial)?;
+        if answer.result == Err(AttemptFailure::Local) {
+            self.paused_until = now + LOCAL_PAUSE;
+        }
         let before = self.health.endpoint_state();
         let classification = classify(&self.rules.permanent, &answer);
         let told = (&classification.outcome, answer.written);
@@ -183,6 +225,11 @@ impl EndpointQueue {
         let backlog = self.pending.len() > usize::from(!attempt.is_orphan);
         let told = (&attempt.permit, &classification);
         let disabled = self.health.learn(now, &self.rules, told, backlog, entropy);
+        if !matches!(classification.outcome.verdict, Verdict::Ok | Verdict::Cancelled) {
+            let (status, failure) = (answer.result.ok(), answer.result.err());
+            let message = attempt.message;
+            self.health.remember_failure(LastFailure { message, at: now, status, failure });
+        }
         let queued = if attempt.is_orphan { None } else { self.pending.take(attempt.message) };
         let (change, dead) = match queued {
             Some(queued) if classification.outcome.verdict == Verdict::Cancelled => {
@@ -194,7 +241,8 @@ impl EndpointQueue {
             }
             None => (QueueChange::default(), None),
         };
-        if !self.pending.has_ready(now) {
+        let since = self.health.endpoint_state().recovering_since;
+        if !self.pending.has_ready(now) || pacer::is_unbounded(now, &self.rules, since) {
             self.health.end_recovery(now, &self.rules);
         }
         let endpoint_state = self.health.endpoint_state();
@@ -208,6 +256,10 @@ impl EndpointQueue {
 
     pub(super) fn enable(&mut self, now: Instant) -> EndpointState {
         self.health.enable(now, &self.rules);
+        if !self.pending.has_ready(now) && self.health.endpoint_state().open.is_some() {
+            // Without a delivery that is due there would be nothing to probe with.
+            self.pending.make_first_due(now);
+        }
         self.health.endpoint_state()
     }
 
@@ -298,7 +350,8 @@ impl EndpointQueue {
                 (Delivery { state: DeliveryState::Delivered, call: None, ..open }, None, None)
             }
             Transition::Dead(ending) => {
-                let ending = Some(ending);
+                let refused = classification.ending == DeliveryEnding::EgressRefused;
+                let ending = Some(if refused { DeliveryEnding::EgressRefused } else { ending });
                 let event = OperationalEvent::DeliveryDead(self.id, queued.message);
                 (Delivery { state: DeliveryState::Dead, ending, ..open }, None, Some(event))
             }

@@ -6,7 +6,7 @@ use stagger_core::{Entropy, Hint, Instant, Verdict};
 
 use super::classify::Classification;
 use super::rules::QueueRules;
-use crate::model::{Disabled, EndpointState, Opened};
+use crate::model::{Disabled, EndpointState, LastFailure, Opened};
 
 /// The state of an endpoint, and its breaker.
 #[derive(Debug)]
@@ -93,8 +93,7 @@ impl Health {
         match outcome.verdict {
             Verdict::Cancelled => return None,
             Verdict::Ok => self.endpoint_state.failing_since = None,
-            // A status that the endpoint lists is its own way to refuse a message.
-            Verdict::Permanent if classification.report == Report::Success => {}
+            // Also a status that the endpoint lists: an endpoint that refuses every message is in trouble.
             _ => _ = self.endpoint_state.failing_since.get_or_insert(now),
         }
         self.endpoint_state.paused_until =
@@ -113,10 +112,16 @@ impl Health {
         disabled
     }
 
+    /// Remembers a failed attempt.
+    pub(super) const fn remember_failure(&mut self, failure: LastFailure) {
+        self.endpoint_state.last_failure = Some(failure);
+    }
+
     /// One probe first, then the recovery. While a failed probe of an enabling before cools down, it
-    /// waits for that.
+    /// waits for that. An endpoint that is enabled already is probed.
     pub(super) fn enable(&mut self, now: Instant, rules: &QueueRules) {
         if self.endpoint_state.disabled.take().is_none() {
+            self.probe(now, rules);
             return;
         }
         let before = self.endpoint_state.open;
@@ -139,6 +144,28 @@ impl Health {
         }
         self.probation = false;
         self.replace_breaker(rules);
+    }
+
+    /// Ends a pause and an open time, so that the next attempt, a probe if the breaker was open, can be
+    /// made now. Does nothing to a disabled endpoint. Returns whether the breaker is closed.
+    pub(super) fn probe(&mut self, now: Instant, rules: &QueueRules) -> bool {
+        if self.endpoint_state.disabled.is_some() {
+            return false;
+        }
+        if self.endpoint_state.paused_until.take().is_some_and(|until| until > now) {
+            self.endpoint_state.recovering_since =
+                self.endpoint_state.recovering_since.map(|since| since.min(now));
+        }
+        match &mut self.endpoint_state.open {
+            Some(opened) if opened.until > now => {
+                opened.until = now;
+                self.replace_breaker(rules);
+                false
+            }
+            // A probe may be in flight, which has to find its breaker.
+            Some(_) => false,
+            None => true,
+        }
     }
 
     pub(super) const fn recover(&mut self, now: Instant) {

@@ -1,5 +1,6 @@
-//! The pure scheduler of a webhook dispatcher: selects the next attempt, and applies the rules of
-//! webhooks to its answer. Time and randomness are arguments; decisions are data.
+#![doc = include_str!("../README.md")]
+//!
+//! # What holds a delivery back
 //!
 //! A [`Scheduler`] holds one queue for each endpoint. A queue holds its endpoint's open deliveries,
 //! ready or waiting, and everything that may hold them back: slots, rate, pause, breaker, budget,
@@ -21,7 +22,6 @@
 //! promised.
 //!
 //! [`leadership`] decides which node of several schedules the endpoints of which shards.
-
 #![forbid(unsafe_code)]
 
 mod classify;
@@ -33,16 +33,9 @@ pub mod leadership;
 pub mod model;
 mod pacer;
 mod pending_index;
-mod queue_view;
-mod queued_delivery;
 mod queues;
-mod rate_limiter;
-mod recovery;
 mod rules;
-mod timers;
 mod transition;
 
-pub use launch::{Launch, NextLaunch, OperationalEvent, QueueChange, SettledAttempt};
-pub use queue_view::QueueView;
+pub use launch::{Launch, NextLaunch, OperationalEvent, QueueChange, QueueView, SettledAttempt};
 pub use queues::Scheduler;
-pub use rules::QueueSettings;

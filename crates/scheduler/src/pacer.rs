@@ -1,11 +1,13 @@
-//! The pace of an endpoint's queue: its cap, its recovery, and its retry budget.
+//! The pace of an endpoint's queue: its cap (the generic cell rate algorithm, ITU-T I.371), its recovery,
+//! and its retry budget.
+//!
+//! The rate of a recovery is the speed at which a backlog is sent.
 
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
 use stagger_core::{Instant, Outcome, Span, Verdict};
 
-use super::rate_limiter::RateLimiter;
-use super::recovery::{self, MICROS};
 use super::rules::QueueRules;
+use crate::model::Recovery;
 
 /// The burst that a cap on the rate allows: a tenth of a second's worth. Less would cost the
 /// endpoint traffic, because timers are not exact; more would be felt.
@@ -54,8 +56,8 @@ impl Pacer {
             self.cap = RateLimiter::spent(now, interval, cap_slack(interval));
         }
         let elapsed = recovering_since.map_or(Span::ZERO, |since| now - since);
-        let rate = recovery::rate(&rules.pace.recovery, elapsed);
-        self.recovery = RateLimiter::spent(now, recovery::interval(rate), RECOVERY_SLACK);
+        let rate = recovery_rate(&rules.pace.recovery, elapsed);
+        self.recovery = RateLimiter::spent(now, interval(rate), RECOVERY_SLACK);
     }
 
     /// Launches no retry before `until`.
@@ -115,8 +117,8 @@ impl Pacer {
             self.cap.permit(now, interval);
         }
         if let Some(since) = recovering_since {
-            let rate = recovery::rate(&rules.pace.recovery, now - since);
-            self.recovery.permit(now, recovery::interval(rate));
+            let rate = recovery_rate(&rules.pace.recovery, now - since);
+            self.recovery.permit(now, interval(rate));
         }
     }
 
@@ -150,8 +152,22 @@ pub(super) fn rate(
 ) -> Option<u64> {
     let cap = rules.pace.rate.map(|rate| u64::from(rate.get()));
     let recovery = recovering_since
-        .map(|since| (recovery::rate(&rules.pace.recovery, now - since) / MICROS).max(1));
+        .map(|since| (recovery_rate(&rules.pace.recovery, now - since) / MICROS).max(1))
+        .filter(|rate| *rate < UNBOUNDED);
     cap.into_iter().chain(recovery).min()
+}
+
+/// Attempts a second that bound nothing: more than a node makes.
+const UNBOUNDED: u64 = 100_000;
+
+/// Whether a recovery has become so fast that it holds nothing back.
+pub(super) fn is_unbounded(
+    now: Instant,
+    rules: &QueueRules,
+    recovering_since: Option<Instant>,
+) -> bool {
+    recovering_since
+        .is_some_and(|since| recovery_rate(&rules.pace.recovery, now - since) / MICROS >= UNBOUNDED)
 }
 
 /// The slack that is left besides the attempt that is always allowed.
@@ -161,5 +177,199 @@ fn cap_slack(interval: Span) -> Span {
 
 fn cap_interval(rules: &QueueRules) -> Option<Span> {
     let rate = u64::from(rules.pace.rate?.get());
-    Some(recovery::interval(rate * MICROS))
+    Some(interval(rate * MICROS))
+}
+
+/// Allows calls at intervals; late calls may catch up, by the slack at most.
+///
+/// In any window of length `w` it lets through at most `1 + (w + slack) / interval`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RateLimiter {
+    /// The theoretical arrival time: the time of the next call if all calls had come exactly at the
+    /// rate.
+    next: Instant,
+}
+
+impl RateLimiter {
+    /// A limiter whose slack is used up: the next call is allowed one interval from now. For a
+    /// caller that does not know how many calls were made.
+    pub(super) fn spent(now: Instant, interval: Span, slack: Span) -> Self {
+        Self { next: now + slack + interval }
+    }
+
+    /// From when on the next one may pass.
+    pub(super) fn opens(self, slack: Span) -> Instant {
+        Instant::from_nanos(self.next.as_nanos().saturating_sub(slack.as_nanos()))
+    }
+
+    /// One passes; the next comes after `interval`.
+    pub(super) fn permit(&mut self, now: Instant, interval: Span) {
+        self.next = self.next.max(now) + interval;
+    }
+}
+
+/// Parts of one attempt: rates are counted in millionths of an attempt a second.
+pub(super) const MICROS: u64 = 1_000_000;
+
+/// The slowest start is a hundredth of the rate at the end of the first stretch: a start from nothing
+/// would never let the first attempt go.
+const SLOWEST_START: u128 = 100;
+
+/// Millionths of an attempt that may be made a second, `elapsed` into a recovery; never zero, and
+/// saturating.
+pub(super) fn recovery_rate(recovery: &Recovery, elapsed: Span) -> u64 {
+    let full = u128::from(recovery.rate.get()) * u128::from(MICROS);
+    let over = u128::from(recovery.over.as_nanos());
+    let gone = u128::from(elapsed.as_nanos());
+    let Some(stretch) = gone.checked_div(over) else { return u64::MAX };
+    let into = gone - stretch * over;
+    let (from, to) = match u32::try_from(stretch).map(|stretch| stretch.checked_sub(1)) {
+        Ok(None) => (start(recovery, full), full),
+        // 64 doublings of any rate are beyond every count.
+        Ok(Some(doublings)) if doublings < 64 => (full << doublings, full << (doublings + 1)),
+        _ => return u64::MAX,
+    };
+    // A start above the end of the stretch is held until the end has caught up.
+    let rate = from + to.saturating_sub(from).saturating_mul(into) / over;
+    u64::try_from(rate).unwrap_or(u64::MAX)
+}
+
+/// The time between two attempts at `rate`, rounded up.
+pub(super) fn interval(rate: u64) -> Span {
+    let micro_nanos = Span::from_secs(1).as_nanos() * MICROS;
+    Span::from_nanos(micro_nanos.div_ceil(rate.max(1)))
+}
+
+fn start(recovery: &Recovery, full: u128) -> u128 {
+    let share = full * u128::from(recovery.from.ppm()) / u128::from(stagger_core::Ratio::SCALE);
+    share.max(full / SLOWEST_START)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU32;
+
+    use proptest::prelude::*;
+    use stagger_core::Ratio;
+
+    use super::*;
+
+    /// A bucket of tokens counted in nanoseconds of credit: the plain way to say the same.
+    struct ReferenceBucket {
+        credit: u128,
+        at: Instant,
+    }
+
+    impl ReferenceBucket {
+        fn permit(&mut self, now: Instant, interval: Span, slack: Span) -> bool {
+            let full = u128::from((interval + slack).as_nanos());
+            self.credit = (self.credit + u128::from((now - self.at).as_nanos())).min(full);
+            self.at = now;
+            let cost = u128::from(interval.as_nanos());
+            let may = self.credit >= cost;
+            self.credit -= if may { cost } else { 0 };
+            may
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_gate_is_a_bucket_that_starts_full(
+            interval in 1_u64..1_000,
+            slack in 0_u64..5_000,
+            gaps in prop::collection::vec(0_u64..2_000, 1..200),
+        ) {
+            let (interval, slack) = (Span::from_nanos(interval), Span::from_nanos(slack));
+            let mut rate_limiter = RateLimiter::default();
+            let mut now = Instant::from_nanos(1_000_000);
+            let mut bucket = ReferenceBucket { credit: u128::MAX / 2, at: now };
+            for gap in gaps {
+                now = now + Span::from_nanos(gap);
+                let open = rate_limiter.opens(slack) <= now;
+                prop_assert_eq!(open, bucket.permit(now, interval, slack));
+                if open {
+                    rate_limiter.permit(now, interval);
+                }
+            }
+        }
+
+        #[test]
+        fn no_window_has_more_than_its_share(
+            interval in 1_u64..1_000,
+            slack in 0_u64..5_000,
+            gaps in prop::collection::vec(0_u64..500, 1..200),
+        ) {
+            let mut rate_limiter = RateLimiter::default();
+            let (mut now, mut passed) = (1_000_000_u64, Vec::new());
+            for gap in gaps {
+                now += gap;
+                let at = Instant::from_nanos(now);
+                if rate_limiter.opens(Span::from_nanos(slack)) <= at {
+                    rate_limiter.permit(at, Span::from_nanos(interval));
+                    passed.push(now);
+                }
+            }
+            for (i, from) in passed.iter().enumerate() {
+                for (count, to) in passed[i..].iter().enumerate() {
+                    prop_assert!(count as u64 <= (to - from + slack) / interval);
+                }
+            }
+        }
+    }
+
+    fn at(secs: u64) -> u64 {
+        recovery_rate(&Recovery::default(), Span::from_secs(secs)) / MICROS
+    }
+
+    #[test]
+    fn a_backlog_is_not_let_loose_at_once() {
+        assert_eq!([0, 5, 10, 15, 20, 30, 40].map(at), [10, 55, 100, 150, 200, 400, 800]);
+    }
+
+    #[test]
+    fn settings_at_their_edges_neither_stop_a_queue_nor_overflow() {
+        let rate_of = |from, rate, over, elapsed| {
+            let rate_to = NonZeroU32::new(rate).unwrap();
+            recovery_rate(&Recovery { from, rate: rate_to, over }, elapsed)
+        };
+        assert_eq!(rate_of(Ratio::ZERO, 1, Span::MAX, Span::ZERO), MICROS / 100);
+        assert_eq!(rate_of(Ratio::ONE, 7, Span::ZERO, Span::ZERO), u64::MAX);
+        assert_eq!(rate_of(Ratio::ONE, u32::MAX, Span::from_nanos(1), Span::MAX), u64::MAX);
+        let double = Ratio::from_percent(200);
+        assert_eq!(rate_of(double, 10, Span::from_secs(1), Span::from_millis(999)), 20 * MICROS);
+        assert_eq!(interval(u64::MAX), Span::from_nanos(1));
+        assert_eq!(interval(3 * MICROS), Span::from_nanos(333_333_334), "never above the rate");
+    }
+
+    proptest! {
+        #[test]
+        fn the_rate_is_the_one_a_float_would_give(
+            from in 1_u32..=100,
+            full in 1_u32..1_000,
+            over in 1_u32..100,
+            elapsed in 0_u32..1_000,
+        ) {
+            let recovery = Recovery {
+                from: Ratio::from_percent(from),
+                rate: NonZeroU32::new(full).unwrap(),
+                over: Span::from_secs(over.into()),
+            };
+            let got = recovery_rate(&recovery, Span::from_secs(elapsed.into()));
+            let (full, turn) = (f64::from(full), f64::from(elapsed) / f64::from(over));
+            let naive = if turn < 1.0 {
+                let from = f64::from(from) / 100.0;
+                full * (from + (1.0 - from) * turn)
+            } else {
+                let low = full * 2_f64.powf(turn.floor() - 1.0);
+                low + low * turn.fract()
+            };
+            // Above that a float of thousandths would not be exact; the doublings are tested by then.
+            if let Ok(thousandths) = u32::try_from(got / 1_000) {
+                let got = f64::from(thousandths) / 1_000.0;
+                prop_assert!((got - naive).abs() <= naive * 1e-9 + 0.002, "{got} {naive}");
+            } else {
+                prop_assert!(naive > 4e6, "{got} {naive}");
+            }
+        }
+    }
 }

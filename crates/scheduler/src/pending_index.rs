@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stagger_core::Instant;
 
-use super::queued_delivery::{QueueState, QueuedDelivery};
+use super::transition::{QueueState, QueuedDelivery};
 use crate::model::MessageId;
 
 /// The most deliveries that become ready in one turn: a turn stays short, even if a whole backlog
@@ -22,7 +22,12 @@ pub(super) struct PendingIndex {
     /// Ready, and attempted before.
     again: BTreeSet<MessageId>,
     waiting: BTreeSet<(Instant, u32)>,
+    /// Ready, and asked for: these go before all others.
+    next: BTreeSet<MessageId>,
 }
+
+/// The most deliveries that go before all others. Further ones take their turn.
+const MOST_NEXT: usize = 64;
 
 impl PendingIndex {
     pub(super) fn len(&self) -> usize {
@@ -53,6 +58,50 @@ impl PendingIndex {
         }
         self.slots[slot as usize] = Some(queued);
         true
+    }
+
+    /// Makes a delivery due, and the next of all; returns it, or `None` if there is none of this
+    /// message. One that is being attempted stays as it is.
+    pub(super) fn make_next(&mut self, now: Instant, message: MessageId) -> Option<QueuedDelivery> {
+        let queued = self.make_due(now, message)?;
+        if queued.state == QueueState::Ready && self.next.len() < MOST_NEXT {
+            self.next.insert(message);
+        }
+        Some(queued)
+    }
+
+    /// Makes the waiting delivery due that would become so first.
+    pub(super) fn make_first_due(&mut self, now: Instant) {
+        let first = self.waiting.first().and_then(|(_, slot)| self.slots.get(*slot as usize));
+        if let Some(message) = first.and_then(Option::as_ref).map(|queued| queued.message) {
+            self.make_due(now, message);
+        }
+    }
+
+    /// Brings a waiting delivery forward to the due time of `known`, which was read from the store after
+    /// the same number of attempts.
+    pub(super) fn bring_forward(&mut self, now: Instant, known: &QueuedDelivery) {
+        let slot = self.by_message.get(&known.message);
+        let here = slot.and_then(|slot| self.slots.get(*slot as usize)?.as_ref());
+        let is_sooner = here.is_some_and(|here| {
+            here.state == QueueState::Waiting
+                && (here.attempts, here.replays) == (known.attempts, known.replays)
+                && known.due < here.due
+        });
+        if is_sooner && let Some(here) = self.take(known.message) {
+            self.put(now, QueuedDelivery { due: known.due, ..here });
+        }
+    }
+
+    fn make_due(&mut self, now: Instant, message: MessageId) -> Option<QueuedDelivery> {
+        let slot = *self.by_message.get(&message)?;
+        let here = *self.slots.get(slot as usize)?.as_ref()?;
+        if here.state == QueueState::Waiting {
+            self.take(message);
+            self.put(now, QueuedDelivery { due: here.due.min(now), ..here });
+        }
+        let slot = *self.by_message.get(&message)?;
+        self.slots.get(slot as usize).copied().flatten()
     }
 
     /// Removes a delivery in any state.
@@ -99,8 +148,12 @@ impl PendingIndex {
         self.ready() > 0 || self.next_due().is_some_and(|due| due <= now)
     }
 
-    /// The oldest message that is ready, and whether its attempt repeats one.
+    /// The message that was asked for, else the oldest that is ready; and whether its attempt repeats
+    /// one.
     pub(super) fn first_ready(&self) -> Option<(MessageId, bool)> {
+        if let Some(next) = self.next.first() {
+            return Some((*next, self.again.contains(next)));
+        }
         match (self.fresh.first(), self.again.first()) {
             (Some(fresh), Some(again)) if again < fresh => Some((*again, true)),
             (Some(fresh), _) => Some((*fresh, false)),
@@ -135,6 +188,7 @@ impl PendingIndex {
 
     /// Removes a delivery from the index of its state.
     fn lift(&mut self, slot: u32, queued: &QueuedDelivery) {
+        self.next.remove(&queued.message);
         match queued.state {
             QueueState::Ready => self.queue(queued.is_retry()).remove(&queued.message),
             QueueState::Waiting => self.waiting.remove(&(queued.due, slot)),
@@ -233,6 +287,33 @@ mod tests {
                 prop_assert_eq!(pending.next_due(), waiting.map(|one| one.due).min());
             }
         }
+    }
+
+    #[test]
+    fn a_delivery_that_is_asked_for_goes_first_and_waits_no_longer() {
+        let (mut pending, now) = (PendingIndex::default(), Instant::from_nanos(5));
+        for n in 1..=3 {
+            pending.put(now, queued(n, if n == 1 { 0 } else { 100 }));
+        }
+        let next = pending.make_next(now, message(3)).expect("it is there");
+        assert_eq!((next.due, next.state), (now, QueueState::Ready));
+        assert_eq!(pending.first_ready(), Some((message(3), false)));
+        pending.launch(message(3));
+        assert_eq!(pending.first_ready(), Some((message(1), false)));
+        assert_eq!(pending.make_next(now, message(3)).unwrap().state, QueueState::UnderWay);
+        assert_eq!(pending.make_next(now, message(9)), None);
+    }
+
+    #[test]
+    fn what_the_store_says_later_brings_only_the_same_delivery_forward() {
+        let (mut pending, now) = (PendingIndex::default(), Instant::from_nanos(5));
+        pending.put(now, queued(1, 100));
+        let attempted = QueuedDelivery { attempts: 1, ..queued(1, 5) };
+        pending.bring_forward(now, &attempted);
+        pending.bring_forward(now, &queued(1, 200));
+        assert_eq!(pending.next_due(), Some(Instant::from_nanos(100)));
+        pending.bring_forward(now, &queued(1, 5));
+        assert_eq!(pending.first_ready(), Some((message(1), false)));
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! All endpoint queues of a node, and the fair choice among them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use stagger_core::{Entropy, Instant, Span};
 
 use super::endpoint_queue::{Blocked, EndpointQueue};
-use super::fair_queue::FairQueue;
-use super::rules::QueueSettings;
-use super::timers::Timers;
-use super::{Launch, NextLaunch, QueueView, SettledAttempt};
+use super::fair_queue::{FairQueue, Timers};
+use super::{Launch, NextLaunch, QueueChange, QueueView, SettledAttempt};
 use crate::model::{
-    ApplicationId, AttemptAnswer, Delivery, Disabled, EndpointId, EndpointState, MessageId,
+    ApplicationId, AttemptAnswer, Delivery, Disabled, Endpoint, EndpointId, EndpointState,
+    MessageId,
 };
 
 /// The queues of all endpoints.
@@ -33,6 +32,10 @@ pub struct Scheduler {
     slots: NonZeroU32,
     serial: u64,
     open: usize,
+    /// Open deliveries of each application that has some.
+    open_of: BTreeMap<ApplicationId, usize>,
+    /// The applications whose number was changed since it was last asked for.
+    changed: BTreeSet<ApplicationId>,
 }
 
 impl Scheduler {
@@ -48,12 +51,16 @@ impl Scheduler {
             slots,
             serial: 0,
             open: 0,
+            open_of: BTreeMap::new(),
+            changed: BTreeSet::new(),
         }
     }
 
-    /// Adds or changes an application: the most attempts that it may have in flight. An application
-    /// that was not added may have all slots.
+    /// Adds or changes an application: the most attempts that it may have in flight, at most three
+    /// quarters of all slots. An application that was not added may have these.
     pub fn put_application(&mut self, id: ApplicationId, slots: NonZeroU32) {
+        // Of slots that it cannot reach, those that it keeps for its own endpoints would be a part.
+        let slots = slots.min(FairQueue::<ApplicationId>::within_reach(self.slots));
         self.application_queue(id).set_slots(slots);
         self.enqueue_application(id);
     }
@@ -80,7 +87,7 @@ impl Scheduler {
     pub fn put_endpoint(
         &mut self,
         now: Instant,
-        endpoint: &QueueSettings,
+        endpoint: &Endpoint,
         endpoint_state: Option<EndpointState>,
     ) {
         let id = endpoint.id;
@@ -126,15 +133,16 @@ impl Scheduler {
     /// Forgets an endpoint and its open deliveries.
     pub fn remove_endpoint(&mut self, id: EndpointId) {
         let Some(queue) = self.queues.remove(&id) else { return };
-        self.open -= queue.len();
+        self.count(queue.application(), queue.len(), 0);
         self.orphaned.extend(queue.in_flight().map(|serial| (serial, queue.application())));
         self.timers.clear(id);
         self.application_queue(queue.application()).leave(id);
         self.enqueue_application(queue.application());
     }
 
-    /// Adds an open delivery: accepted, loaded or replayed. A known delivery is left as it is. A
-    /// delivery that is not open, or whose endpoint is not known, is ignored.
+    /// Adds an open delivery: accepted, loaded, replayed or made due. A known delivery stays as it is,
+    /// except that it becomes due earlier if it waits after as many attempts. A delivery that is not
+    /// open, or whose endpoint is not known, is ignored.
     pub fn add(&mut self, now: Instant, delivery: &Delivery) {
         self.with_queue(delivery.endpoint, |queue| queue.add(now, delivery));
     }
@@ -148,6 +156,24 @@ impl Scheduler {
         endpoint: EndpointId,
     ) -> Option<Delivery> {
         self.with_queue(endpoint, |queue| queue.cancel(now, message)).flatten()
+    }
+
+    /// Makes an open delivery due now and the next of its endpoint, also if its breaker is open or it has
+    /// asked for a pause. Returns the changes to store; `None` if the delivery is not known. A disabled
+    /// endpoint stays disabled, and its deliveries go on to wait.
+    pub fn retry(
+        &mut self,
+        now: Instant,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Option<QueueChange> {
+        self.with_queue(endpoint, |queue| queue.retry(now, message)).flatten()
+    }
+
+    /// Ends a pause of an endpoint. Lets its next attempt go as a probe if its breaker is open, and
+    /// starts a recovery if it is closed. Returns the state to store, if the endpoint is known.
+    pub fn probe(&mut self, now: Instant, id: EndpointId) -> Option<EndpointState> {
+        self.with_queue(id, |queue| queue.probe(now))
     }
 
     /// The next decision at `now`. Call it again until it is not `Send`.
@@ -191,9 +217,9 @@ impl Scheduler {
     }
 
     /// Enables an endpoint: one probe first, then the recovery. Returns the state to store, if the
-    /// endpoint is known. An endpoint that is not disabled stays as it is.
+    /// endpoint is known. An endpoint that is not disabled is probed now, if its breaker is open.
     ///
-    /// The probe is sent immediately, unless the probe of an earlier enabling has failed: then when
+    /// The probe is sent immediately, with the delivery that is due first, unless the probe of an earlier enabling has failed: then when
     /// the breaker's open time, which grows with each failed probe, is over. An endpoint that was
     /// disabled for failing is disabled again when its probe fails.
     pub fn enable(&mut self, now: Instant, id: EndpointId) -> Option<EndpointState> {
@@ -230,6 +256,12 @@ impl Scheduler {
         self.open
     }
 
+    /// The applications whose number of open deliveries was changed since the last call, with that number.
+    pub fn take_changed(&mut self) -> Vec<(ApplicationId, usize)> {
+        let open_of = |id| (id, self.open_of.get(&id).copied().unwrap_or_default());
+        std::mem::take(&mut self.changed).into_iter().map(open_of).collect()
+    }
+
     /// Whether there are no open deliveries.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
@@ -251,9 +283,24 @@ impl Scheduler {
         let queue = self.queues.get_mut(&id)?;
         let before = queue.len();
         let answer = change(queue);
-        self.open = self.open + queue.len() - before;
+        let (application, after) = (queue.application(), queue.len());
+        self.count(application, before, after);
         self.join(id);
         Some(answer)
+    }
+
+    /// A queue of an application has another number of open deliveries.
+    fn count(&mut self, application: ApplicationId, before: usize, after: usize) {
+        if before == after {
+            return;
+        }
+        self.open = self.open + after - before;
+        let open = self.open_of.entry(application).or_default();
+        *open = *open + after - before;
+        if *open == 0 {
+            self.open_of.remove(&application);
+        }
+        self.changed.insert(application);
     }
 
     /// Launches the next attempt of an application, if one of its queues can use its turn.
@@ -304,6 +351,7 @@ impl Scheduler {
     }
 
     fn application_queue(&mut self, id: ApplicationId) -> &mut FairQueue<EndpointId> {
-        self.application_queues.entry(id).or_insert_with(|| FairQueue::new(self.slots))
+        let slots = FairQueue::<ApplicationId>::within_reach(self.slots);
+        self.application_queues.entry(id).or_insert_with(|| FairQueue::new(slots))
     }
 }

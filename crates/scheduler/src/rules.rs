@@ -1,36 +1,14 @@
-//! The settings of an endpoint for the scheduler, and the rules of its queue.
+//! The rules of an endpoint's queue, computed from its settings.
 
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{HintRule, HintScope, LongHint, Policy, Ratio, Span};
 
-use crate::model::{ApplicationId, EndpointId, Pace, Statuses};
+use crate::model::{Endpoint, Pace, Statuses};
 
 /// The lease of a probe beyond the longest time of an attempt: a busy dispatcher needs it to report
 /// the result.
 const LEASE_MARGIN: Span = Span::from_secs(10);
-
-/// The settings of an endpoint that the scheduler needs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct QueueSettings {
-    /// The endpoint.
-    pub id: EndpointId,
-    /// The application that owns it.
-    pub application: ApplicationId,
-    /// The retry policy of its deliveries, and the settings of its breaker.
-    pub policy: Policy,
-    /// The longest time that one attempt may take.
-    pub timeout: Span,
-    /// Its rate limits.
-    pub pace: Pace,
-    /// Whether messages are sent in the order in which they were accepted: one at a time, and a
-    /// failed one holds up those after it.
-    pub ordered: bool,
-    /// Statuses that end a delivery immediately.
-    pub permanent: Statuses,
-    /// The time for which all attempts must fail before it is disabled.
-    pub disable_after: Span,
-}
 
 /// The rules of a queue, computed from the settings of its endpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +24,7 @@ pub(super) struct QueueRules {
 }
 
 impl QueueRules {
-    pub(super) fn of(endpoint: &QueueSettings) -> Self {
+    pub(super) fn of(endpoint: &Endpoint) -> Self {
         Self {
             policy: call_policy(&endpoint.policy),
             budget: *endpoint.policy.budget(),
@@ -85,7 +63,7 @@ impl QueueRules {
 /// | probes | 1 | an endpoint is one server for all we know |
 fn webhook_breaker() -> BreakerPlan {
     BreakerPlan::builder()
-        .window(stagger_core::breaker::WindowKind::Time(Span::from_secs(60)))
+        .window(Span::from_secs(60))
         .ratio(Ratio::from_percent(50))
         .minimum_calls(10)
         .consecutive(5)
@@ -139,9 +117,10 @@ fn patient(rule: &HintRule) -> HintRule {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use stagger_core::Backoff;
     use stagger_core::budget::WindowPlan;
+
+    use super::*;
 
     #[test]
     fn the_default_breaker_is_the_one_that_is_promised() {

@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 
 use stagger_sim::ThreadPool;
 
-#[path = "../golden/mod.rs"]
+#[path = "../golden/cells.rs"]
 mod golden;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,12 +5,29 @@
 
 use std::f64::consts::TAU;
 
-use stagger_core::{Entropy, Span};
+use stagger_core::{Entropy, Ratio, Span};
 
 /// A gap between two arrivals of a Poisson process with this mean gap.
 #[must_use]
 pub(crate) fn exponential(mean: Span, entropy: &mut impl Entropy) -> Span {
     nanos(-libm::log(open_unit(entropy.next_u64())) * float(mean.as_nanos()))
+}
+
+/// A lognormal draw with this mean, whose logarithm has this standard deviation. Takes two words.
+#[must_use]
+pub(crate) fn lognormal(mean: Span, sigma: Ratio, entropy: &mut impl Entropy) -> Span {
+    let sigma = sigma.as_f64();
+    let exponent = sigma * standard_normal(entropy) - sigma * sigma / 2.0;
+    nanos(float(mean.as_nanos()) * libm::exp(exponent))
+}
+
+/// A Pareto draw with this mean, whose tail falls with this power; a power of 1 or less, which has no
+/// mean, is read as slightly more.
+#[must_use]
+pub(crate) fn pareto(mean: Span, shape: Ratio, entropy: &mut impl Entropy) -> Span {
+    let shape = shape.as_f64().max(1.000_001);
+    let least = float(mean.as_nanos()) * (shape - 1.0) / shape;
+    nanos(least * libm::pow(open_unit(entropy.next_u64()), -1.0 / shape))
 }
 
 /// A normal draw by the Box-Muller transform; what falls below zero is returned as zero.
@@ -27,9 +44,12 @@ pub(crate) fn normal_magnitude(mean: Span, sd: Span, entropy: &mut impl Entropy)
 }
 
 fn normal(mean: Span, sd: Span, entropy: &mut impl Entropy) -> f64 {
+    float(mean.as_nanos()) + standard_normal(entropy) * float(sd.as_nanos())
+}
+
+fn standard_normal(entropy: &mut impl Entropy) -> f64 {
     let radius = libm::sqrt(-2.0 * libm::log(open_unit(entropy.next_u64())));
-    let z = radius * libm::cos(TAU * open_unit(entropy.next_u64()));
-    float(mean.as_nanos()) + z * float(sd.as_nanos())
+    radius * libm::cos(TAU * open_unit(entropy.next_u64()))
 }
 
 /// The word as a number strictly between 0 and 1, so that its logarithm is finite.

@@ -56,7 +56,7 @@ impl<'a> ThreadPool<'a> {
     /// them, unless the pool is stopped.
     ///
     /// Which thread did which job is chance, so the caller must merge by sums that do not care.
-    pub(crate) fn share<T: Send>(
+    pub fn share<T: Send>(
         &self,
         jobs: u64,
         start: impl Fn() -> T + Sync,

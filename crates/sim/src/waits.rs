@@ -2,7 +2,7 @@
 
 use stagger_core::{ConfigError, Span};
 
-use crate::foreign::Foreign;
+use crate::law::Foreign;
 use crate::law::{Law, Schedule};
 use crate::streams::{Purpose, RandomStream};
 

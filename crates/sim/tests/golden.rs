@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 
 use stagger_sim::ThreadPool;
 
-#[path = "../golden/mod.rs"]
+#[path = "../golden/cells.rs"]
 mod golden;
 
 #[track_caller]

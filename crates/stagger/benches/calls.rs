@@ -5,7 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
 #![expect(clippy::print_stdout, reason = "the report of a bench target is what it prints")]
 
-use std::future::{Future, Ready, ready};
+use std::future::{Future, IntoFuture, Ready, ready};
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -52,6 +52,12 @@ fn main() -> Result<(), ConfigError> {
         let retrier = Retrier::new(policy, stagger::TokioTime);
         rows.push(row("the same by tokio's clock", move || first_try(&retrier)));
     }
+    rows.push(row("one line", || {
+        poll_once(stagger::retry(operation).when(|_| true).into_future())
+    }));
+    rows.push(row("one line, blocking", || {
+        stagger::retry_blocking(|| Ok::<_, ()>(7)).when(|()| true).call()
+    }));
     for _ in 0..ROUNDS {
         rows.iter_mut().for_each(Row::measure);
     }
@@ -85,7 +91,7 @@ fn print(rows: &[Row<'_>]) {
 }
 
 fn first_try<Z: Sleep>(retrier: &Retrier<Z>) -> Result<u64, stagger::Error<u64>> {
-    poll_once(retrier.retry_if(|_: &u64| true).run(operation))
+    poll_once(retrier.retry(operation).when(|_| true).into_future())
 }
 
 /// Ready at once, which the compiler does not know.

@@ -5,6 +5,9 @@
 //! what they learn. The budget keeps retries few; when half the calls fail the breaker opens, and
 //! requests are answered at once: 503, and when to come back.
 //!
+//! A caller may retry as well. It says so by a header, and the layer on the way in sees to it that its
+//! request is one behind us too, and not three: the caller makes the others.
+//!
 //! `cargo run -p stagger --example axum --features http,tokio,tower`
 #![expect(clippy::print_stdout, reason = "an example shows its answers")]
 
@@ -22,9 +25,9 @@ use hyper::body::{Bytes, Incoming};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use stagger::breaker::BreakerPlan;
-use stagger::retry::Stop;
-use stagger::tower::{DeadlineBody, ServiceError, StaggerLayer};
-use stagger::{Policy, Retrier, Sleep, Span, TokioTime};
+use stagger::http::DeadlineBody;
+use stagger::tower::{InboundLayer, ServiceError, StaggerLayer};
+use stagger::{Policy, Retrier, Sleep, Span, Stop, TokioTime};
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, ServiceExt};
 
@@ -77,7 +80,8 @@ fn front(client: Shared, warehouse: SocketAddr) -> Router {
             ask(client, format!("http://{warehouse}/{path}/{item}")).await
         })
     };
-    Router::new().route("/stock/{item}", handler("stock")).route("/price/{item}", handler("price"))
+    let routes = Router::new().route("/stock/{item}", handler("stock"));
+    routes.route("/price/{item}", handler("price")).layer(InboundLayer::new())
 }
 
 async fn serve(router: Router) -> std::io::Result<SocketAddr> {
@@ -90,7 +94,7 @@ async fn serve(router: Router) -> std::io::Result<SocketAddr> {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     let breaker = BreakerPlan::builder().open_time(OPEN).build()?;
-    let policy = Policy::interactive()?.to_builder().breaker(breaker).build()?;
+    let policy = Policy::interactive().to_builder().breaker(breaker).build()?;
     let warehouse = Arc::new(Warehouse::default());
     let lookup = Router::new().route("/{*path}", get(lookup)).with_state(Arc::clone(&warehouse));
     let front = serve(front(shared(policy), serve(lookup).await?)).await?;
@@ -102,6 +106,12 @@ async fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
 
     assert_eq!(visit("stock/bolt").await?.status(), StatusCode::OK);
     warehouse.broken.store(true, Ordering::Relaxed);
+    let before = warehouse.requests.load(Ordering::Relaxed);
+    let page = format!("http://{front}/stock/bolt");
+    let told = Request::get(page).header("stagger-attempt", 1).body(Empty::new())?;
+    assert_eq!(browser.request(told).await?.status(), StatusCode::BAD_GATEWAY);
+    assert_eq!(warehouse.requests.load(Ordering::Relaxed) - before, 1, "its caller retries");
+
     let mut refused = 0;
     for page in 0..100 {
         let reply = visit(["stock/bolt", "price/nut"][page % 2]).await?;

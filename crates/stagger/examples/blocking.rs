@@ -23,10 +23,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let (cancel, mut report) = (Cancel::new(), CallReport::default());
     let greeting = retrier
-        .call() // io::Error says itself what is worth another attempt
-        .report(&mut report)
+        .retry_blocking_with(|attempt, _| read_greeting(address, attempt.timeout))
+        .report(&mut report) // and io::Error says itself what is worth another attempt
         .cancel(&cancel) // another thread may end the call with `cancel.cancel()`
-        .run_blocking_with(|attempt, _| read_greeting(address, attempt.timeout))?;
+        .call()?;
     println!("{greeting} (attempt {}, after {})", report.attempts(), report.elapsed());
     server.join().map_err(|_| "the server panicked")??;
     Ok(())

@@ -12,9 +12,10 @@
 use std::{error::Error, io};
 
 use stagger::budget::WindowPlan;
-use stagger::retry::{Reconnect, Stop};
-use stagger::{Backoff, Clock, ConfigError, Instant, Jitter, OsEntropy, Outcome, Policy, Retrier};
-use stagger::{Sleep, Span, TokioTime, Verdict};
+use stagger::{
+    Backoff, Clock, ConfigError, Instant, Jitter, OsEntropy, Outcome, Policy, Reconnect, Retrier,
+    Sleep, Span, Stop, TokioTime, Verdict,
+};
 use tokio_postgres::{Client, NoTls};
 
 /// The least life of a connection that counts as up. In production 10 to 60 s.
@@ -40,7 +41,7 @@ impl Connection {
         let redial = redial.max_attempts(u32::MAX).build()?; // callers give up, by their own limits
         // Few calls over one connection: each of three lost sessions may take a retry.
         let budget = WindowPlan::default().with_burst(3)?;
-        let policy = Policy::interactive()?.to_builder().budget(budget).build()?;
+        let policy = Policy::interactive().to_builder().budget(budget).build()?;
         let retrier = Retrier::new(policy, TokioTime);
         let (link, dial_at) = (Reconnect::new(STABLE), Instant::ORIGIN);
         Ok(Self { url, redial, link, dial_at, client: None, retrier })
@@ -76,21 +77,20 @@ impl Connection {
     /// Counts the orders: a read, so it is made again when the connection is lost under it.
     async fn count(&mut self) -> Result<i64, Failed> {
         let retrier = self.retrier.clone();
-        let (sql, read) = ("SELECT count(*) FROM orders", retrier.classify(meaning));
-        let read = read.run_with_context(self, |_, mut connection| async move {
+        let sql = "SELECT count(*) FROM orders";
+        let read = retrier.context(self).retry(|mut connection| async move {
             connection.client().await?.query_one(sql, &[]).await
         });
-        Ok(read.await?.get(0))
+        Ok(read.classify(meaning).await?.get(0))
     }
 
     /// An order: a write, so it is not made again.
     async fn order(&mut self, sql: &str) -> Result<(), Failed> {
         let retrier = self.retrier.clone();
-        let order = retrier.classify(meaning).idempotent(false);
-        let order = order.run_with_context(self, |_, mut connection| async move {
+        let order = retrier.context(self).retry(|mut connection| async move {
             connection.client().await?.batch_execute(sql).await
         });
-        order.await
+        order.classify(meaning).not_idempotent().await
     }
 }
 

@@ -67,7 +67,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut slow = 0; // without copies it would be one in twenty
     for _ in 0..READS {
         let start = TokioTime.now();
-        assert_eq!(retrier.call().run_hedged(|| read(address)).await?, "42");
+        assert_eq!(retrier.retry(|| read(address)).hedged().await?, "42");
         slow += u32::from(TokioTime.now() - start >= SLOW);
     }
     let requests = replicas.requests.swap(0, Ordering::Relaxed);
@@ -78,7 +78,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     replicas.one_in.store(1, Ordering::Relaxed);
     let reads = [(); 100].map(|()| {
         let retrier = retrier.clone();
-        tokio::spawn(async move { retrier.call().run_hedged(|| read(address)).await })
+        tokio::spawn(async move { retrier.retry(|| read(address)).hedged().await })
     });
     for read in reads {
         assert_eq!(read.await??, "42");

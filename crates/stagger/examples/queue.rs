@@ -76,7 +76,7 @@ impl Queue {
 async fn consume(queue: Queue, retrier: Retrier<TokioTime>, started: Instant) {
     while !queue.change(|message| message.done) {
         if queue.receive() {
-            match retrier.retry_if(|_: &&str| true).run(|| queue.work(started)).await {
+            match retrier.retry(|| queue.work(started)).when(|_: &&str| true).await {
                 Ok(()) => queue.change(|message| message.done = true),
                 // Not handed back early: the lease ends soon, and until then no worker storms the service.
                 Err(failed) => println!("{failed}"),

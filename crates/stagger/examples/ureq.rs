@@ -16,9 +16,9 @@ use std::time::Duration;
 use stagger::budget::WindowPlan;
 use stagger::classify::{HttpReply, HttpRules};
 use stagger::hint::HintReader;
-use stagger::retry::Stop;
 use stagger::{
-    CallReport, Cancel, Cause, Classify, Outcome, Pause, Policy, Retrier, Span, StdTime, Verdict,
+    CallReport, Cancel, Cause, Classify, Outcome, Pause, Policy, Retrier, Span, StdTime, Stop,
+    Verdict,
 };
 use ureq::http::Response;
 use ureq::{Agent, Body};
@@ -80,8 +80,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
 
     let mut report = CallReport::default();
-    let call = retrier.classify_result(meaning).report(&mut report);
-    let mut answer = call.run_blocking_with(|attempt, _| get(attempt.timeout))?;
+    let call = retrier.retry_blocking_with(|attempt, _| get(attempt.timeout));
+    let mut answer = call.classify_result(meaning).report(&mut report).call()?;
     println!("{} after {} attempts", answer.body_mut().read_to_string()?, report.attempts());
     assert_eq!(report.attempts(), 3);
     assert!(report.elapsed() >= Span::from_secs(1), "the server asked for a second");
@@ -92,8 +92,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         StdTime.pause(Span::from_millis(200), None);
         elsewhere.cancel();
     });
-    let call = retrier.classify_result(meaning).report(&mut report).cancel(&cancel);
-    let answer = call.run_blocking_with(|attempt, _| get(attempt.timeout))?;
+    let call = retrier.retry_blocking_with(|attempt, _| get(attempt.timeout));
+    let answer = call.classify_result(meaning).report(&mut report).cancel(&cancel).call()?;
     println!("{} when cancelled after {}", answer.status(), report.elapsed());
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::Cancelled), 1));
     assert!(report.elapsed() < Span::from_secs(10), "it did not wait for the 30 s");

@@ -51,7 +51,7 @@ async fn warm_up(origin: &Arc<Origin>, spread: Span) -> Result<u32, Box<dyn Erro
             let (origin, retrier) = (Arc::clone(origin), retrier.clone());
             tokio::spawn(async move {
                 TokioTime.sleep(OsEntropy.draw(Span::ZERO, spread)).await;
-                retrier.retry_if(|_: &&str| true).run(|| origin.load(key)).await.is_ok()
+                retrier.retry(|| origin.load(key)).when(|_: &&str| true).await.is_ok()
             })
         })
         .collect();

@@ -1,6 +1,7 @@
 //! The handle that ends a blocking call from another thread.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::task::{Wake, Waker};
 
 use stagger_core::Span;
 
@@ -36,8 +37,7 @@ impl Cancel {
 
     /// Ends every call that was given this handle.
     pub fn cancel(&self) {
-        *self.state.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.state.changed.notify_all();
+        self.state.cancel();
     }
 
     /// Whether [`cancel`](Self::cancel) was called.
@@ -46,11 +46,29 @@ impl Cancel {
         *self.state.cancelled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A waker that uses this handle, for a thread that waits for a turn.
+    pub(crate) fn waker(&self) -> Waker {
+        Waker::from(Arc::clone(&self.state))
+    }
+
     /// Returns after `span`, or when cancelled.
     pub(crate) fn wait(&self, span: Span) {
         let cancelled = self.state.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
         let waited =
             self.state.changed.wait_timeout_while(cancelled, span.to_duration(), |over| !*over);
         drop(waited);
+    }
+}
+
+impl CancelState {
+    fn cancel(&self) {
+        *self.cancelled.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Wake for CancelState {
+    fn wake(self: Arc<Self>) {
+        self.cancel();
     }
 }

@@ -41,6 +41,11 @@ pub trait Clock {
 /// let retrier = Retrier::new(Policy::default(), |delay: Duration| timer_of_your_runtime(delay));
 /// assert_eq!(retrier.policy(), &Policy::default());
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "async code cannot wait by `{Self}`",
+    note = "for tokio's timer turn on the feature `tokio` of `stagger`",
+    note = "for another runtime hand over its timer: `|delay: Duration| sleep(delay)`"
+)]
 pub trait Sleep: Clock {
     /// Ready when the time has passed. Dropping it ends the wait.
     type Timer: Future<Output = ()>;
@@ -136,18 +141,20 @@ impl Pause for StdTime {
 
 /// The time of tokio's runtime, which its tests can pause (`tokio::time::pause`).
 ///
-/// Its [`recent`](Clock::recent) is exact: no cheaper clock knows whether a test has paused it.
+/// Async code waits by it with the feature `tokio`; without that it is the standard library's, for threads. With the
+/// feature its [`recent`](Clock::recent) is exact: no cheaper clock knows whether a test has paused it. Threads wait
+/// for real.
 ///
 /// ```
-/// use stagger::{Clock, Policy, Retrier, Span, TokioTime};
+/// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
 /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+/// use stagger::{Clock, Span, TokioTime};
 /// let start = TokioTime.now();
 /// tokio::time::advance(std::time::Duration::from_secs(5)).await;
 /// assert_eq!(TokioTime.now() - start, Span::from_secs(5));
-/// # });
-/// # Ok::<(), std::io::Error>(())
+/// # Ok(()) })}
+/// # #[cfg(not(feature = "tokio"))] fn main() {}
 /// ```
-#[cfg(feature = "tokio")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TokioTime;
 
@@ -158,12 +165,29 @@ impl Clock for TokioTime {
     }
 }
 
+#[cfg(not(feature = "tokio"))]
+impl Clock for TokioTime {
+    fn now(&self) -> Instant {
+        StdTime.now()
+    }
+
+    fn recent(&self) -> Instant {
+        StdTime.recent()
+    }
+}
+
 #[cfg(feature = "tokio")]
 impl Sleep for TokioTime {
     type Timer = tokio::time::Sleep;
 
     fn sleep(&self, span: Span) -> Self::Timer {
         tokio::time::sleep(span.to_duration())
+    }
+}
+
+impl Pause for TokioTime {
+    fn pause(&self, span: Span, cancel: Option<&Cancel>) {
+        StdTime.pause(span, cancel);
     }
 }
 

@@ -70,7 +70,7 @@ impl Entropy for OsEntropy {
 }
 
 /// 128 bits that cannot be guessed and that no other call has: a generator's state has too few for a name.
-#[cfg(any(feature = "http", feature = "redis"))]
+#[cfg(feature = "http")]
 pub(crate) fn os_bits() -> u128 {
     let mut bytes = [0; 16];
     match getrandom::fill(&mut bytes) {

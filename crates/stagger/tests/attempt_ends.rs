@@ -7,10 +7,9 @@ use std::pin::pin;
 
 use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
-use stagger::retry::Stop;
 use stagger::{
     AttemptEnd, Backoff, CallReport, Classifier, ConfigError, Jitter, NextStep, Outcome, Policy,
-    PolicyBuilder, Retrier, Span, Verdict,
+    PolicyBuilder, Retrier, Span, Stop, Verdict,
 };
 use support::{ManualTime, poll};
 
@@ -45,7 +44,7 @@ fn an_attempt_is_told_before_its_delay() -> Result<(), ConfigError> {
     let mut told = Vec::new();
     {
         let mut call =
-            pin!(retrier.call().classified_by(Listening(&mut told)).run(|| ready(Err(5))));
+            pin!(retrier.retry(|| ready(Err(5))).classified_by(Listening(&mut told)).into_future());
         assert!(poll(call.as_mut()).is_pending(), "it waits");
     }
     let first = (1, Some(Err(5)), Verdict::Transient, NextStep::Retry(MS(7)), Span::ZERO);
@@ -58,7 +57,7 @@ fn the_last_attempt_is_told_with_the_reason_why() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy()?.build()?, ManualTime::default());
     let mut told = Vec::new();
     let failed =
-        retrier.call().classified_by(Listening(&mut told)).run_blocking(|| Err::<(), _>(5));
+        retrier.retry_blocking(|| Err::<(), _>(5)).classified_by(Listening(&mut told)).call();
     assert!(failed.is_err());
     let sequels: Vec<_> = told.iter().map(|told| (told.0, told.3, told.4)).collect();
     let last = NextStep::Stop(Stop::AttemptsExhausted);
@@ -71,9 +70,9 @@ fn a_success_is_told_where_somebody_asks() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy()?.build()?, ManualTime::default());
     for (asked, count) in [(false, 0), (true, 1)] {
         let (mut told, mut report) = (Vec::new(), CallReport::default());
-        let call = retrier.call().classified_by(Listening(&mut told));
+        let call = retrier.retry_blocking(|| Ok(())).classified_by(Listening(&mut told));
         let call = if asked { call.report(&mut report) } else { call };
-        assert_eq!(call.run_blocking(|| Ok(())), Ok(()));
+        assert_eq!(call.call(), Ok(()));
         assert_eq!(told.len(), count);
         assert!(told.iter().all(|told| told.3 == NextStep::Stop(Stop::Succeeded)), "{told:?}");
     }
@@ -87,8 +86,8 @@ fn an_attempt_out_of_time_is_told_without_result() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy, time.clone());
     let mut told = Vec::new();
     {
-        let listening = retrier.call().classified_by(Listening(&mut told));
-        let mut call = pin!(listening.run(pending::<Result<(), u8>>));
+        let call = retrier.retry(pending::<Result<(), u8>>);
+        let mut call = pin!(call.classified_by(Listening(&mut told)).into_future());
         assert!(poll(call.as_mut()).is_pending());
         time.advance(MS(100));
         assert!(poll(call.as_mut()).is_ready());
@@ -105,11 +104,11 @@ fn a_failed_copy_is_told_while_the_other_runs() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy, time.clone());
     let mut told = Vec::new();
     {
-        let listening = retrier.call().classified_by(Listening(&mut told));
-        let mut call = pin!(listening.run_hedged_with(async |attempt| match attempt.number {
+        let call = retrier.retry_with(async |attempt| match attempt.number {
             1 => pending().await,
             _ => Err(9),
-        }));
+        });
+        let mut call = pin!(call.classified_by(Listening(&mut told)).hedged().into_future());
         assert!(poll(call.as_mut()).is_pending());
         time.advance(MS(100));
         assert!(poll(call.as_mut()).is_pending());

@@ -7,10 +7,9 @@ use std::io::{self, ErrorKind};
 use std::thread;
 
 use stagger::budget::{BudgetPlan, TokenPlan};
-use stagger::retry::Stop;
 use stagger::{
     Backoff, CallReport, Cancel, Clock, ConfigError, Instant, Jitter, Pause, Policy, PolicyBuilder,
-    Retrier, Span, StdTime,
+    Retrier, Span, StdTime, Stop,
 };
 use support::ManualTime;
 
@@ -27,11 +26,12 @@ fn no_last_wait_that_no_attempt_can_follow() -> Result<(), ConfigError> {
     let mut starts = Vec::new();
     let call = Retrier::new(policy, time.clone());
     let failed = call
-        .retry_if(|_: &&str| true)
-        .run_blocking(|| {
+        .retry_blocking(|| {
             starts.push(time.elapsed());
             Err::<(), _>("busy")
         })
+        .when(|_| true)
+        .call()
         .unwrap_err();
     assert_eq!(starts, [0, 1, 3].map(Span::from_secs));
     assert_eq!((failed.stop(), failed.elapsed()), (Stop::DeadlineExceeded, Span::from_secs(3)));
@@ -44,11 +44,14 @@ fn a_slow_attempt_leaves_less_time_to_the_next() -> Result<(), ConfigError> {
     let policy = seconds()?.attempt_timeout(Span::from_secs(30)).deadline(Span::from_secs(50));
     let retrier = Retrier::new(policy.build()?, time.clone());
     let mut seen = Vec::new();
-    let answer = retrier.retry_if(|_: &&str| true).run_blocking_with(|attempt, previous| {
-        seen.push((attempt.number, attempt.timeout, previous.copied()));
-        time.advance(Span::from_secs(30));
-        if attempt.number == 1 { Err("timed out") } else { Ok(()) }
-    });
+    let answer = retrier
+        .retry_blocking_with(|attempt, previous| {
+            seen.push((attempt.number, attempt.timeout, previous.copied()));
+            time.advance(Span::from_secs(30));
+            if attempt.number == 1 { Err("timed out") } else { Ok(()) }
+        })
+        .when(|_| true)
+        .call();
     assert!(answer.is_ok());
     let secs = |s| Some(Span::from_secs(s));
     assert_eq!(seen, [(1, secs(30), None), (2, secs(19), Some("timed out"))]);
@@ -66,7 +69,8 @@ fn io_errors_say_themselves_what_heals() -> Result<(), ConfigError> {
         (ErrorKind::NotFound, 1),
         (ErrorKind::Other, 1),
     ] {
-        let failed = retrier.run_blocking(|| Err::<(), _>(io::Error::from(kind))).unwrap_err();
+        let failed =
+            retrier.retry_blocking(|| Err::<(), _>(io::Error::from(kind))).call().unwrap_err();
         assert_eq!(
             (failed.attempts(), failed.into_inner().map(|e| e.kind())),
             (attempts, Some(kind))
@@ -98,12 +102,12 @@ fn cancelled_after_20_ms(retrier: &Retrier<StdTime>) -> Span {
             cancel.cancel();
             at
         });
-        let call = retrier.retry_if(|_: &&str| true).cancel(cancel);
-        let failed = call.run_blocking(|| {
+        let call = retrier.retry_blocking(|| {
             attempts.set(attempts.get() + 1);
             waiting.send(()).expect("the canceller listens");
             Err::<(), _>("busy")
         });
+        let failed = call.when(|_| true).cancel(cancel).call();
         let back = StdTime.now();
         assert_eq!(failed.map_err(|failed| failed.stop()), Err(Stop::Cancelled));
         assert_eq!(attempts.get(), 1);
@@ -117,8 +121,8 @@ fn a_cancelled_handle_admits_no_attempt_at_all() -> Result<(), ConfigError> {
         (Retrier::new(seconds()?.build()?, ManualTime::default()), Cancel::new());
     cancel.cancel();
     let mut report = CallReport::default();
-    let call = retrier.retry_if(|_: &&str| true).cancel(&cancel).report(&mut report);
-    let failed = call.run_blocking(|| -> Result<(), _> { panic!("nobody calls") }).unwrap_err();
+    let call = retrier.retry_blocking(|| -> Result<(), &str> { panic!("nobody calls") });
+    let failed = call.when(|_| true).cancel(&cancel).report(&mut report).call().unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 0));
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::Cancelled), 0));
     Ok(())
@@ -128,14 +132,13 @@ fn a_cancelled_handle_admits_no_attempt_at_all() -> Result<(), ConfigError> {
 fn a_call_that_is_cancelled_in_its_second_retry_has_paid_for_both() -> Result<(), ConfigError> {
     let policy = seconds()?.max_attempts(9).budget(TokenPlan::new(9, 1)?).build()?;
     let (retrier, cancel) = (Retrier::new(policy, ManualTime::default()), Cancel::new());
-    let call = retrier.retry_if(|_: &&str| true).cancel(&cancel);
-    let failed = call.run_blocking_with(|attempt, _| {
+    let call = retrier.retry_blocking_with(|attempt, _| {
         if attempt.number == 3 {
             cancel.cancel();
         }
         Err::<(), _>("busy")
     });
-    let failed = failed.unwrap_err();
+    let failed = call.when(|_| true).cancel(&cancel).call().unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 3));
     let stats = retrier.ledger().stats(Instant::FAR);
     assert_eq!(stats.grants - stats.refunds, 2);
@@ -147,14 +150,17 @@ fn layers_do_not_multiply_on_a_thread_either() -> Result<(), ConfigError> {
     let layer = || Ok(Retrier::new(seconds()?.build()?, ManualTime::default()));
     let (outer, middle, inner) = (layer()?, layer()?, layer()?);
     let mut upstream = 0;
-    let failed = outer.run_blocking(|| {
-        middle.run_blocking(|| {
-            inner.run_blocking(|| {
+    let outer = outer.retry_blocking(|| {
+        let middle = middle.retry_blocking(|| {
+            let inner = inner.retry_blocking(|| {
                 upstream += 1;
                 Err::<(), _>(io::Error::from(ErrorKind::ConnectionReset))
-            })
-        })
+            });
+            inner.call()
+        });
+        middle.call()
     });
+    let failed = outer.call();
     assert_eq!(failed.map_err(|failed| failed.attempts()), Err(3));
     assert_eq!(upstream, 3);
     Ok(())
@@ -166,7 +172,7 @@ fn async_and_blocking_calls_share_one_budget() -> Result<(), ConfigError> {
     let one = Retrier::new(policy, ManualTime::default());
     let other = one.clone().with_time(ManualTime::default());
     let fail = |retrier: &Retrier<ManualTime>| {
-        retrier.retry_if(|_: &()| true).run_blocking(|| Err::<(), _>(())).unwrap_err().stop()
+        retrier.retry_blocking(|| Err::<(), _>(())).when(|_| true).call().unwrap_err().stop()
     };
     while fail(&one) != Stop::BudgetEmpty {}
     assert_eq!(fail(&other), Stop::BudgetEmpty);

@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
-use stagger::retry::Stop;
 use stagger::{
     Backoff, CallReport, Cause, Clock, ConfigError, Error, Hint, Jitter, Outcome, Policy,
-    PolicyBuilder, Retrier, Span, TokioTime, Verdict,
+    PolicyBuilder, Retrier, Span, Stop, TokioTime, Verdict,
 };
 
 /// Delays of 1, 2, 4, ... seconds, and no budget in the way.
@@ -50,10 +49,13 @@ type Done = Result<(), Box<dyn std::error::Error>>;
 async fn no_last_wait_that_no_attempt_can_follow() -> Done {
     // ihrwein/backoff #42, jd/tenacity PR 423
     let server = starts(seconds()?.max_attempts(9).deadline(Span::from_secs(5)))?;
-    let call = server.retrier.retry_if(|_: &&str| true).run(async || {
-        server.note();
-        Err::<(), _>("busy")
-    });
+    let call = server
+        .retrier
+        .retry(async || {
+            server.note();
+            Err::<(), _>("busy")
+        })
+        .when(|_| true);
     let failed = call.await.unwrap_err();
     assert_eq!(server.at.take(), [0, 1_000, 3_000]);
     assert_eq!(server.elapsed(), Span::from_secs(3), "it ends at the third failure");
@@ -69,13 +71,16 @@ async fn an_attempt_that_hangs_does_not_use_up_the_whole_deadline() -> Done {
     let policy = seconds()?.max_attempts(9).attempt_timeout(Span::from_secs(30));
     let server = starts(policy.deadline(Span::from_secs(100)))?;
     let limits = Cell::new(Vec::new());
-    let call = server.retrier.retry_if(|_: &()| true).run_with(async |attempt| {
-        server.note();
-        let mut seen = limits.take();
-        seen.push((attempt.timeout, attempt.remaining));
-        limits.set(seen);
-        pending::<Result<(), ()>>().await
-    });
+    let call = server
+        .retrier
+        .retry_with(async |attempt| {
+            server.note();
+            let mut seen = limits.take();
+            seen.push((attempt.timeout, attempt.remaining));
+            limits.set(seen);
+            pending::<Result<(), ()>>().await
+        })
+        .when(|_: &()| true);
     let failed = call.await.unwrap_err();
     // The fourth gets what is left: 100 - (30 + 1 + 30 + 2 + 30 + 4) = 3 s.
     assert_eq!(server.at.take(), [0, 31_000, 63_000, 97_000]);
@@ -94,10 +99,13 @@ async fn an_attempt_that_hangs_does_not_use_up_the_whole_deadline() -> Done {
 async fn a_wait_ends_with_its_future() -> Done {
     // oracle/oci-go-sdk #133
     let server = starts(seconds()?)?;
-    let call = server.retrier.classify(|_: &()| wait_for(30)).run(async || {
-        server.note();
-        Err::<(), _>(())
-    });
+    let call = server
+        .retrier
+        .retry(async || {
+            server.note();
+            Err::<(), _>(())
+        })
+        .classify(|_: &()| wait_for(30));
     assert!(tokio::time::timeout(Duration::from_secs(1), call).await.is_err());
     assert_eq!(server.elapsed(), Span::from_secs(1));
     tokio::time::sleep(Duration::from_secs(100)).await;
@@ -112,15 +120,18 @@ fn wait_for(secs: u64) -> Outcome {
 #[tokio::test(start_paused = true)]
 async fn a_hint_bounds_the_delay_from_below_and_a_long_one_is_handed_back() -> Done {
     let server = starts(seconds()?)?;
-    let call = server.retrier.classify(|_: &u64| wait_for(10)).run(async || {
-        server.note();
-        Err::<(), _>(0)
-    });
+    let call = server
+        .retrier
+        .retry(async || {
+            server.note();
+            Err::<(), _>(0)
+        })
+        .classify(|_: &u64| wait_for(10));
     assert_eq!(call.await.unwrap_err().stop(), Stop::AttemptsExhausted);
     let at = server.at.take();
     assert!(at.windows(2).all(|two| (10_000..=15_000).contains(&(two[1] - two[0]))), "{at:?}");
 
-    let call = server.retrier.classify(|_: &u64| wait_for(3_600)).run(async || Err::<(), _>(7));
+    let call = server.retrier.retry(async || Err::<(), _>(7)).classify(|_: &u64| wait_for(3_600));
     let failed = call.await.unwrap_err();
     let hour = Span::from_secs(3_600);
     assert_eq!((failed.stop(), failed.hint()), (Stop::HintTooLong, Some(hour)));
@@ -132,11 +143,13 @@ async fn a_hint_bounds_the_delay_from_below_and_a_long_one_is_handed_back() -> D
 async fn a_cancelled_attempt_is_not_tried_again() -> Done {
     // jd/tenacity #529: a retry rule that matches everything retried cancellations too.
     let server = starts(seconds()?)?;
-    let call =
-        server.retrier.classify(|_: &&str| Outcome::new(Verdict::Cancelled)).run(async || {
+    let call = server
+        .retrier
+        .retry(async || {
             server.note();
             Err::<(), _>("cancelled by the caller")
-        });
+        })
+        .classify(|_: &&str| Outcome::new(Verdict::Cancelled));
     let failed = call.await.unwrap_err();
     assert_eq!(
         (failed.stop(), failed.into_inner()),
@@ -155,11 +168,11 @@ async fn callers_who_give_up_do_not_open_the_breaker() -> Done {
     // tsouza/cerberus PR 738
     let server = starts(seconds()?.max_attempts(1).breaker(breaker(5)?))?;
     for _ in 0..9 {
-        let call = server.retrier.retry_if(|_: &()| true).run(pending::<Result<(), ()>>);
+        let call = server.retrier.retry(pending::<Result<(), ()>>).when(|_: &()| true);
         assert!(tokio::time::timeout(Duration::from_millis(10), call).await.is_err());
     }
     for _ in 0..80 {
-        let call = server.retrier.retry_if(|_: &()| true).run(async || Ok(()));
+        let call = server.retrier.retry(async || Ok(())).when(|_: &()| true);
         assert_eq!(call.await, Ok(()));
     }
     Ok(())
@@ -170,10 +183,10 @@ async fn attempts_that_run_out_of_time_do_open_the_breaker() -> Done {
     let policy = seconds()?.max_attempts(1).attempt_timeout(Span::from_secs(1));
     let server = starts(policy.breaker(breaker(5)?))?;
     for _ in 0..5 {
-        let call = server.retrier.retry_if(|_: &()| true).run(pending::<Result<(), ()>>);
+        let call = server.retrier.retry(pending::<Result<(), ()>>).when(|_: &()| true);
         assert_eq!(call.await.map_err(|failed| failed.stop()), Err(Stop::AttemptsExhausted));
     }
-    let call = server.retrier.retry_if(|_: &()| true).run(async || Ok(()));
+    let call = server.retrier.retry(async || Ok(())).when(|_: &()| true);
     assert_eq!(call.await.map_err(|failed| failed.stop()), Err(Stop::BreakerOpen));
     Ok(())
 }
@@ -182,20 +195,26 @@ async fn attempts_that_run_out_of_time_do_open_the_breaker() -> Done {
 async fn an_open_breaker_costs_neither_time_nor_budget() -> Done {
     // resilience4j/resilience4j #920
     let server = starts(seconds()?.breaker(breaker(1)?).budget(BudgetPlan::default()))?;
-    let call = server.retrier.retry_if(|_: &&str| true).run(async || {
-        server.note();
-        Err::<(), _>("refused")
-    });
+    let call = server
+        .retrier
+        .retry(async || {
+            server.note();
+            Err::<(), _>("refused")
+        })
+        .when(|_| true);
     let failed = call.await.unwrap_err();
     // The breaker opens at the first failure, and is asked after the wait.
     assert_eq!((failed.stop(), failed.attempts()), (Stop::BreakerOpen, 1));
     assert_eq!(failed.into_inner(), Some("refused"), "the real error is kept");
     assert_eq!(server.elapsed(), Span::from_secs(1));
 
-    let call = server.retrier.retry_if(|_: &&str| true).run(async || {
-        server.note();
-        Ok(())
-    });
+    let call = server
+        .retrier
+        .retry(async || {
+            server.note();
+            Ok(())
+        })
+        .when(|_: &&str| true);
     let refused = call.await.unwrap_err();
     assert_eq!((refused.stop(), refused.attempts()), (Stop::BreakerOpen, 0));
     assert_eq!((refused.elapsed(), refused.into_inner()), (Span::ZERO, None));
@@ -208,7 +227,7 @@ async fn an_empty_budget_ends_the_call_or_pauses_it() -> Done {
     // aws/aws-sdk-go-v2 #3413
     for (pauses, after) in [(false, Span::ZERO), (true, Span::from_secs(1))] {
         let server = starts(seconds()?.budget(BudgetPlan::None).pause_when_empty(pauses))?;
-        let call = server.retrier.retry_if(|_: &&str| true).run(async || Err::<(), _>("busy"));
+        let call = server.retrier.retry(async || Err::<(), _>("busy")).when(|_| true);
         let failed = call.await.unwrap_err();
         assert_eq!((failed.stop(), server.elapsed()), (Stop::BudgetEmpty, after));
     }
@@ -224,7 +243,8 @@ async fn a_bad_reply_is_returned_as_it_is_when_the_attempts_end() -> Done {
         Err(_) => Outcome::new(Verdict::Permanent),
     };
     let mut report = CallReport::default();
-    let call = server.retrier.classify_result(classifier).report(&mut report).run(async || Ok(503));
+    let call =
+        server.retrier.retry(async || Ok(503)).classify_result(classifier).report(&mut report);
     assert_eq!(call.await, Ok(503));
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::AttemptsExhausted), 3));
     assert_eq!(report.elapsed(), Span::from_secs(3));
@@ -239,15 +259,12 @@ async fn a_success_after_retries_can_be_told_from_a_clean_one() -> Done {
     for retries in [0, 2] {
         let mut report = CallReport::default();
         let mut left = retries;
-        let call = server.retrier.retry_if(|_: &()| true).report(&mut report);
-        let answer = call.run_mut(async |_, _| match left {
-            0 => Ok("answer"),
-            _ => {
-                left -= 1;
-                Err(())
-            }
+        let call = server.retrier.retry(|| {
+            let answer = if left == 0 { Ok("answer") } else { Err(()) };
+            left = u32::saturating_sub(left, 1);
+            std::future::ready(answer)
         });
-        assert_eq!(answer.await, Ok("answer"));
+        assert_eq!(call.when(|()| true).report(&mut report).await, Ok("answer"));
         assert_eq!((report.stop(), report.attempts()), (Some(Stop::Succeeded), retries + 1));
         let verdicts: Vec<_> = report.history().iter().map(|attempt| attempt.verdict).collect();
         assert_eq!(verdicts.last(), Some(&Verdict::Ok));
@@ -262,10 +279,13 @@ async fn a_success_after_retries_can_be_told_from_a_clean_one() -> Done {
 #[tokio::test(start_paused = true)]
 async fn elapsed_counts_the_first_attempt_though_nobody_asked_for_the_time() -> Done {
     let server = starts(seconds()?)?;
-    let call = server.retrier.retry_if(|_: &()| false).run(async || {
-        tokio::time::sleep(Duration::from_secs(7)).await;
-        Err::<(), _>(())
-    });
+    let call = server
+        .retrier
+        .retry(async || {
+            tokio::time::sleep(Duration::from_secs(7)).await;
+            Err::<(), _>(())
+        })
+        .when(|_| false);
     assert_eq!(call.await.unwrap_err().elapsed(), Span::from_secs(7));
     Ok(())
 }
@@ -274,17 +294,20 @@ async fn elapsed_counts_the_first_attempt_though_nobody_asked_for_the_time() -> 
 async fn three_layers(nested: bool) -> Result<(u32, u32), ConfigError> {
     let layer = || -> Result<Retrier<TokioTime>, ConfigError> {
         let policy = seconds()?.max_attempts(3).build()?;
-        Ok(Retrier::new(policy, TokioTime).with_nested_retries(nested))
+        let retrier = Retrier::new(policy, TokioTime);
+        Ok(if nested { retrier.with_nested_retries() } else { retrier })
     };
     let (outer, middle, inner) = (layer()?, layer()?, layer()?);
     let upstream = Cell::new(0);
-    let call = outer.call().run(|| {
-        middle.call().run(|| {
-            inner.retry_if(|_: &()| true).run(async || {
+    let call = outer.retry(|| {
+        let call = middle.retry(|| {
+            let call = inner.retry(async || {
                 upstream.set(upstream.get() + 1);
                 Err::<(), _>(())
-            })
-        })
+            });
+            call.when(|()| true).into_future()
+        });
+        call.into_future()
     });
     let result: Result<(), Error<Error<Error<()>>>> = call.await;
     Ok((upstream.get(), result.map_or_else(|failed| failed.attempts(), |()| 0)))
@@ -302,14 +325,20 @@ async fn layers_do_not_multiply_unless_told_to() -> Done {
 async fn a_call_beside_an_attempt_is_not_inside_it() -> Done {
     let outer = starts(seconds()?)?;
     let beside = starts(seconds()?)?;
-    let call = outer.retrier.retry_if(|_: &()| true).run(async || {
-        tokio::task::yield_now().await;
-        Err::<(), _>(())
-    });
-    let other = beside.retrier.retry_if(|_: &()| true).run(async || {
-        tokio::task::yield_now().await;
-        Err::<(), _>(())
-    });
+    let call = outer
+        .retrier
+        .retry(async || {
+            tokio::task::yield_now().await;
+            Err::<(), _>(())
+        })
+        .when(|_| true);
+    let other = beside
+        .retrier
+        .retry(async || {
+            tokio::task::yield_now().await;
+            Err::<(), _>(())
+        })
+        .when(|_| true);
     let (one, two) = tokio::join!(call, other);
     assert_eq!((one.unwrap_err().attempts(), two.unwrap_err().attempts()), (3, 3));
     Ok(())
@@ -326,11 +355,13 @@ async fn thousands_of_calls_to_a_dead_server_stay_within_its_budget() -> Done {
         .map(|_| {
             let (retrier, attempts) = (retrier.clone(), attempts.clone());
             tokio::spawn(async move {
-                let call = retrier.retry_if(|_: &()| true).run(async || {
-                    attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    Err::<(), _>(())
-                });
+                let call = retrier
+                    .retry(async || {
+                        attempts.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        tokio::time::sleep(Duration::from_millis(20)).await;
+                        Err::<(), _>(())
+                    })
+                    .when(|_| true);
                 call.await.unwrap_err().stop()
             })
         })
@@ -353,7 +384,7 @@ async fn a_seed_fixes_the_delays_and_nothing_else_does() -> Done {
     let seeded = Retrier::new(policy, TokioTime).with_seed(7);
     let mut took = Vec::new();
     for retrier in [&seeded, &seeded, &Retrier::new(policy, TokioTime)] {
-        let call = retrier.retry_if(|_: &()| true).run(async || Err::<(), _>(()));
+        let call = retrier.retry(async || Err::<(), _>(())).when(|_| true);
         took.push(call.await.unwrap_err().elapsed());
     }
     assert_eq!(took[0], took[1]);

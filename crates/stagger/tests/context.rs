@@ -5,8 +5,7 @@ use std::error::Error;
 use std::future::pending;
 
 use stagger::budget::BudgetPlan;
-use stagger::retry::Stop;
-use stagger::{Clock, ConfigError, Policy, Retrier, Span, TokioTime};
+use stagger::{Clock, ConfigError, ContextGuard, Policy, Retrier, Span, Stop, TokioTime};
 
 type Done = Result<(), Box<dyn Error>>;
 
@@ -30,8 +29,8 @@ impl Link {
 
     async fn call(&mut self, until: u32) -> Option<u32> {
         let retrier = self.retrier.clone();
-        let call = retrier.retry_if(|_: &&str| true);
-        call.run_with_context(self, |_, mut link| async move { link.dial(until).await }).await.ok()
+        let call = retrier.context(self).retry(|mut link| async move { link.dial(until).await });
+        call.when(|_| true).await.ok()
     }
 }
 
@@ -47,12 +46,12 @@ async fn a_call_through_a_mutable_borrow_could_not_be_spawned() -> Done {
 async fn a_time_limit_hands_the_context_to_the_next_attempt() -> Done {
     let mut seen = Vec::new();
     let retrier = retrier()?;
-    let call = retrier.retry_if(|_: &()| true);
-    let call = call.run_with_context(&mut seen, |attempt, mut seen| async move {
+    let call = retrier.context(&mut seen).retry(|mut seen| async move {
+        let attempt = ContextGuard::info(&seen);
         seen.push(attempt.number);
         if attempt.number < 3 { pending().await } else { Ok::<_, ()>(seen.len()) }
     });
-    assert_eq!(call.await.ok(), Some(3));
+    assert_eq!(call.when(|_| true).await.ok(), Some(3));
     assert_eq!(seen, [1, 2, 3]);
     Ok(())
 }
@@ -61,11 +60,11 @@ async fn a_time_limit_hands_the_context_to_the_next_attempt() -> Done {
 async fn an_attempt_that_keeps_its_context_ends_the_call_and_pays_for_no_other() -> Done {
     let retrier = Retrier::new(Policy::default(), TokioTime);
     let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel();
-    let call = retrier.retry_if(|_: &&str| true).run_with_context(7, |_, context| {
+    let call = retrier.context(7).retry(|context| {
         let sent = keep.send(context);
         async { sent.map_err(|_| "nobody keeps it").and(Err::<(), _>("busy")) }
     });
-    let failed = call.await.expect_err("no attempt succeeds");
+    let failed = call.when(|_| true).await.expect_err("no attempt succeeds");
     assert_eq!((failed.stop(), failed.attempts()), (Stop::Cancelled, 1));
     assert_eq!(failed.into_inner(), Some("busy"));
     let stats = retrier.ledger().stats(TokioTime.now());

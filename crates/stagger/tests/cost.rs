@@ -13,7 +13,7 @@ use std::task::Poll;
 
 use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
-use stagger::{ConfigError, Policy, PolicyBuilder, Ratio, Retrier, Span};
+use stagger::{ConfigError, Policy, PolicyBuilder, Ratio, Retrier, Sleep, Span};
 use support::{ManualTime, poll};
 
 /// The system's allocator, counting for each thread.
@@ -80,7 +80,7 @@ fn a_clean_first_try_allocates_nothing_and_asks_for_the_time_only_where_somebody
         let entropy = move || u64::from(counted.fetch_add(1, Ordering::Relaxed));
         let retrier = Retrier::new(policy.build()?, time.clone()).with_entropy(entropy);
         let first_try = || {
-            let mut call = pin!(retrier.retry_if(|_: &()| true).run(operation));
+            let mut call = pin!(retrier.retry(operation).when(|_: &()| true).into_future());
             assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(7)));
         };
         assert_eq!(allocations(first_try), 0);
@@ -94,7 +94,7 @@ fn a_clean_first_try_allocates_nothing_and_asks_for_the_time_only_where_somebody
 fn a_retry_does_allocate_so_that_the_count_can_be_trusted() -> Result<(), ConfigError> {
     let retrier = Retrier::new(Policy::builder().build()?, ManualTime::default());
     let failing = || {
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run(async || Err::<(), _>(())));
+        let mut call = pin!(retrier.retry(async || Err::<(), _>(())).when(|_| true).into_future());
         assert!(poll(call.as_mut()).is_pending());
     };
     assert!(allocations(failing) > 0);
@@ -108,7 +108,7 @@ fn a_blocking_first_try_allocates_nothing_and_reads_the_clock_once_more_at_most(
         let time = ManualTime::default();
         let retrier = Retrier::new(policy.build()?, time.clone());
         let first_try = || {
-            let answer = retrier.retry_if(|_: &()| true).run_blocking(|| Ok(7));
+            let answer = retrier.retry_blocking(|| Ok(7)).when(|_: &()| true).call();
             assert_eq!(answer, Ok(7));
         };
         assert_eq!(allocations(first_try), 0);
@@ -135,7 +135,7 @@ where
 
 #[cfg(all(feature = "http", feature = "tower"))]
 #[test]
-fn a_request_to_a_known_server_allocates_only_for_its_own_parts() -> Result<(), ConfigError> {
+fn a_request_to_a_known_server_allocates_nothing() -> Result<(), ConfigError> {
     use stagger::http::Replay;
     use stagger::tower::StaggerLayer;
     use tower::{Layer, service_fn};
@@ -147,27 +147,33 @@ fn a_request_to_a_known_server_allocates_only_for_its_own_parts() -> Result<(), 
     let service = StaggerLayer::http(retrier).layer(server);
     let first = request_allocations(&service);
     let next = request_allocations(&service);
-    // The first request makes the ledger. Each attempt has extensions: a box, their table, and the
-    // attempt's number in them.
-    assert_eq!((bare, next), (0, 3));
+    // The first request makes the ledger.
+    assert_eq!((bare, next), (0, 0));
     assert!(first > next, "{first}");
     Ok(())
 }
 
 #[test]
-fn a_call_adds_at_most_150_bytes_to_its_operation() -> Result<(), ConfigError> {
+fn a_call_adds_at_most_150_bytes_to_its_operation_and_its_timer() -> Result<(), ConfigError> {
     let retrier = Retrier::new(Policy::builder().build()?, ManualTime::default());
-    let own = size_of_val(&operation());
-    let call = retrier.retry_if(|_: &()| true).run(operation);
+    let own = size_of_val(&operation()) + size_of::<Option<<ManualTime as Sleep>::Timer>>();
+    let call = retrier.retry(operation).when(|_: &()| true).into_future();
     assert!(size_of_val(&call) - own <= 150, "{} over {own}", size_of_val(&call));
 
     let operation_of = |_: stagger::AttemptInfo| operation();
-    let call = retrier.retry_if(|_: &()| true).run_with(operation_of);
+    let call = retrier.retry_with(operation_of).when(|_: &()| true).into_future();
     assert!(size_of_val(&call) - own <= 150, "{} over {own}", size_of_val(&call));
-
-    // A lending closure's future holds what the closure is given: the attempt, and the error before.
-    let given = size_of::<stagger::AttemptInfo>() + size_of::<Option<&()>>();
-    let call = retrier.retry_if(|_: &()| true).run_mut(async |_, _| operation().await);
-    assert!(size_of_val(&call) - own - given <= 150, "{} over {own}", size_of_val(&call));
     Ok(())
+}
+
+#[test]
+fn a_call_in_one_line_makes_its_budget_once_and_then_allocates_nothing() {
+    let here = || stagger::retry_blocking(|| Ok::<_, ()>(7)).when(|()| true).call();
+    let first = allocations(|| assert_eq!(here(), Ok(7)));
+    let next = allocations(|| assert_eq!(here(), Ok(7)));
+    assert!(first > 0 && next == 0, "{first}, {next}");
+    let policy = Policy::interactive();
+    let here = || stagger::retry_blocking(|| Ok::<_, ()>(7)).policy(policy).when(|()| true).call();
+    let (_, next) = (here(), allocations(|| assert_eq!(here(), Ok(7))));
+    assert_eq!(next, 0);
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use stagger::breaker::{BreakerPlan, Report};
-use stagger::budget::Settled;
+use stagger::engine::budget::Settled;
 use stagger::hedge::HedgePlan;
 use stagger::{Backoff, ConfigError, Jitter, Policy, PolicyBuilder, Retrier, Span};
 use support::{Diary, Line, ManualTime, poll};
@@ -32,11 +32,11 @@ fn a_success_tells_the_ledger_the_same_by_the_short_way_and_by_the_long() -> Res
     let (retrier, _time) = retrier(policy()?)?;
     let (mut seen, mut reports) = (Vec::new(), [None, Some(stagger::CallReport::default())]);
     for report in &mut reports {
-        let mut run = retrier.retry_if(|_: &()| true);
+        let mut run = retrier.retry(async || Ok(())).when(|_: &()| true);
         if let Some(report) = report {
             run = run.report(report);
         }
-        let mut call = pin!(run.run(async || Ok(())));
+        let mut call = pin!(run.into_future());
         assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(())));
         seen.push(retrier.ledger().take());
     }
@@ -59,7 +59,7 @@ fn fails() -> impl Future<Output = Result<(), ()>> {
 #[test]
 fn before_the_first_poll_nothing_has_happened() -> Result<(), ConfigError> {
     let (retrier, time) = retrier(policy()?)?;
-    drop(retrier.retry_if(|_: &()| true).run(fails));
+    drop(retrier.retry(fails).when(|_: &()| true));
     assert_eq!((retrier.ledger().take(), time.reads()), (vec![], 0));
     Ok(())
 }
@@ -68,7 +68,8 @@ fn before_the_first_poll_nothing_has_happened() -> Result<(), ConfigError> {
 fn during_an_attempt_the_breaker_hears_nothing_of_it() -> Result<(), ConfigError> {
     let (retrier, _time) = retrier(policy()?)?;
     {
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run(pending::<Result<(), ()>>));
+        let mut call =
+            pin!(retrier.retry(pending::<Result<(), ()>>).when(|_: &()| true).into_future());
         assert!(poll(call.as_mut()).is_pending());
     }
     let dropped = [Line::Admitted, Line::First, Line::Reported(Report::Neutral)];
@@ -80,7 +81,7 @@ fn during_an_attempt_the_breaker_hears_nothing_of_it() -> Result<(), ConfigError
 fn during_a_wait_its_grant_goes_back() -> Result<(), ConfigError> {
     let (retrier, _time) = retrier(policy()?)?;
     {
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run(fails));
+        let mut call = pin!(retrier.retry(fails).when(|_: &()| true).into_future());
         assert!(poll(call.as_mut()).is_pending());
         assert!(poll(call.as_mut()).is_pending());
         let failed =
@@ -95,7 +96,7 @@ fn during_a_wait_its_grant_goes_back() -> Result<(), ConfigError> {
 fn a_retry_dropped_on_the_wire_was_free() -> Result<(), ConfigError> {
     let (retrier, time) = retrier(policy()?)?;
     {
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run(fails));
+        let mut call = pin!(retrier.retry(fails).when(|_: &()| true).into_future());
         assert!(poll(call.as_mut()).is_pending());
         assert!(poll(call.as_mut()).is_pending());
         time.advance(SECOND);
@@ -114,15 +115,16 @@ fn a_panic_in_an_attempt_gives_its_permits_back() -> Result<(), ConfigError> {
     let call = || {
         let mut call = pin!(
             retrier
-                .retry_if(|_: &()| true)
-                .run(async || -> Result<(), ()> { panic!("as tests do") })
+                .retry(async || -> Result<(), ()> { panic!("as tests do") })
+                .when(|_: &()| true)
+                .into_future()
         );
         let _never = poll(call.as_mut());
     };
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
     assert_eq!(retrier.ledger().take().last(), Some(&Line::Reported(Report::Neutral)));
     // The mark of a running attempt is gone too: the next call retries.
-    let mut call = pin!(retrier.retry_if(|_: &()| true).run(async || Err::<(), _>(())));
+    let mut call = pin!(retrier.retry(async || Err::<(), _>(())).when(|_| true).into_future());
     assert!(poll(call.as_mut()).is_pending(), "it waits for its second attempt");
     Ok(())
 }
@@ -131,7 +133,9 @@ fn a_panic_in_an_attempt_gives_its_permits_back() -> Result<(), ConfigError> {
 fn the_copies_of_a_dropped_hedged_call_were_free() -> Result<(), ConfigError> {
     let (retrier, time) = retrier(policy()?.hedge(HedgePlan::fixed(SECOND, 2)?))?;
     {
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run_hedged(pending::<Result<(), ()>>));
+        let mut call = pin!(
+            retrier.retry(pending::<Result<(), ()>>).when(|_: &()| true).hedged().into_future()
+        );
         assert!(poll(call.as_mut()).is_pending());
         time.advance(SECOND);
         assert!(poll(call.as_mut()).is_pending());

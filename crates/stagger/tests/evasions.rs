@@ -70,7 +70,7 @@ async fn hang(wire: Arc<AtomicU32>) -> Result<(), Hung> {
 }
 
 async fn plain(retrier: Retrier<TokioTime>, wire: Arc<AtomicU32>) {
-    let _hung = retrier.retry_if(|_: &Hung| true).run(|| hang(Arc::clone(&wire))).await;
+    let _hung = retrier.retry(|| hang(Arc::clone(&wire))).when(|_: &Hung| true).await;
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_task_that_is_aborted_switched_the_budget_off() -> Done {
 fn hedged_calls_under_an_outer_timeout_switched_the_budget_off() -> Done {
     let hedged = policy().hedge(HedgePlan::fixed(Span::from_millis(100), 2)?);
     let retried = retries(hedged, |retrier, wire| async move {
-        let call = retrier.retry_if(|_: &Hung| true).run_hedged(|| hang(Arc::clone(&wire)));
+        let call = retrier.retry(|| hang(Arc::clone(&wire))).when(|_: &Hung| true).hedged();
         let _elapsed = tokio::time::timeout(OUTER, call).await;
     })?;
     assert!((1..=ALLOWED).contains(&retried), "{retried} retries");
@@ -120,7 +120,7 @@ fn refused_connections_bypassed_the_budget() -> Done {
             wire.fetch_add(1, Ordering::Relaxed);
             std::future::ready(Err::<(), Hung>(Hung))
         };
-        let _refused = retrier.classify(refused).run(attempt).await;
+        let _refused = retrier.retry(attempt).classify(refused).await;
     })?;
     assert!((1..=ALLOWED).contains(&retried), "{retried} retries");
     Ok(())
@@ -134,7 +134,7 @@ fn a_timeout_layer_outside_switched_the_budget_off() -> Done {
 
     let retried = retries(policy(), |retrier, wire| async move {
         let server = service_fn(move |(): ()| hang(Arc::clone(&wire)));
-        let layer = StaggerLayer::new(retrier).retry_if(|_: &Hung| true);
+        let layer = StaggerLayer::new(retrier).when(|_: &Hung| true);
         let mut service = tower::timeout::Timeout::new(layer.layer(server), OUTER);
         if let Ok(service) = service.ready().await {
             let _elapsed = service.call(()).await;
@@ -152,7 +152,8 @@ fn a_policy_with_a_breaker_on_a_ledger_without_one_refused_every_call() -> Done 
     let ledger = Arc::new(stagger::LocalLedger::new(&plain));
     let retrier = Retrier::new(guarded, TokioTime).with_ledger(ledger);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
-    let answer = runtime.block_on(retrier.retry_if(|_: &Hung| true).run(async || Ok::<_, Hung>(7)));
+    let call = retrier.retry(async || Ok::<_, Hung>(7)).when(|_| true);
+    let answer = runtime.block_on(call.into_future());
     assert!(matches!(answer, Ok(7)), "{answer:?}");
     Ok(())
 }

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use stagger::budget::{Budget, BudgetPlan, Charge};
+use stagger::budget::BudgetPlan;
+use stagger::engine::budget::{Budget, Charge};
 use stagger::hedge::HedgePlan;
 use stagger::tower::StaggerLayer;
 use stagger::{
@@ -102,14 +103,14 @@ impl Wire {
 
 async fn make(form: Form, retrier: Retrier<TokioTime>, wire: Wire) {
     match form {
-        Form::Run => drop(retrier.run(|| wire.clone().attempt()).await),
-        Form::Hedged => drop(retrier.call().run_hedged(|| wire.clone().attempt()).await),
+        Form::Run => drop(retrier.retry(|| wire.clone().attempt()).await),
+        Form::Hedged => drop(retrier.retry(|| wire.clone().attempt()).hedged().await),
         Form::Batch => {
             let round = |items: Vec<u8>| {
                 let attempt = wire.clone().attempt();
                 async { attempt.await.map(|()| items.into_iter().map(Ok).collect()) }
             };
-            let _: Batch<u8, u8, Failed> = retrier.call().run_batch(vec![1, 2], round).await;
+            let _: Batch<u8, u8, Failed> = retrier.batch(vec![1, 2], round).await;
         }
         Form::Service => {
             let server = service_fn(move |(): ()| wire.clone().attempt());

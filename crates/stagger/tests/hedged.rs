@@ -12,10 +12,9 @@ use std::task::Poll;
 use stagger::breaker::Report;
 use stagger::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger::hedge::HedgePlan;
-use stagger::retry::Stop;
 use stagger::{
     Backoff, ConfigError, Jitter, Outcome, Policy, PolicyBuilder, Rate, Ratio, Remedy, Retrier,
-    Sleep, Span, Verdict,
+    Sleep, Span, Stop, Verdict,
 };
 use support::{Diary, Line, ManualTime, poll};
 
@@ -57,8 +56,8 @@ impl Server {
 }
 
 /// Polls every millisecond until the call is ready, and says when that was.
-fn finish<F: Future>(call: F, time: &ManualTime) -> (F::Output, Span) {
-    let mut call = pin!(call);
+fn finish<F: IntoFuture>(call: F, time: &ManualTime) -> (F::Output, Span) {
+    let mut call = pin!(call.into_future());
     loop {
         if let Poll::Ready(result) = poll(call.as_mut()) {
             return (result, time.elapsed());
@@ -73,7 +72,7 @@ fn a_fast_answer_needs_no_second_copy() -> Result<(), ConfigError> {
     let time = ManualTime::default();
     let retrier = Retrier::new(policy()?.build()?, time.clone());
     let server = Server::new(&time, &[(99, Ok("first"))]);
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     assert_eq!(finish(call, &time), (Ok("first"), MS(99)));
     assert_eq!(server.launched.get(), 1);
     Ok(())
@@ -85,7 +84,7 @@ fn the_first_success_wins_and_the_loser_is_dropped() -> Result<(), ConfigError> 
     let policy = policy()?.build()?;
     let retrier = Retrier::new(policy, time.clone()).with_ledger(Arc::new(Diary::new(&policy)));
     let server = Server::new(&time, &[(5_000, Ok("first")), (30, Ok("second"))]);
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     assert_eq!(finish(call, &time), (Ok("second"), MS(130)));
     assert_eq!((server.launched.get(), server.alive()), (2, 0));
     let lines = retrier.ledger().take();
@@ -104,7 +103,7 @@ fn a_tenth_for_hedges_is_a_tenth_when_everything_is_slow() -> Result<(), ConfigE
     for _ in 0..100 {
         // Both copies take equally long, so the first wins each time.
         let server = Server::new(&time, &[(150, Ok("first")), (150, Ok("second"))]);
-        let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+        let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
         assert_eq!(finish(call, &time).0, Ok("first"));
         copies += server.launched.get() - 1;
     }
@@ -117,7 +116,7 @@ fn one_failed_copy_does_not_end_the_call() -> Result<(), ConfigError> {
     let time = ManualTime::default();
     let retrier = Retrier::new(policy()?.build()?, time.clone());
     let server = Server::new(&time, &[(200, Ok("first")), (30, Err("reset"))]);
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     assert_eq!(finish(call, &time), (Ok("first"), MS(200)));
     Ok(())
 }
@@ -128,7 +127,7 @@ fn an_empty_budget_means_no_hedge_and_no_failure() -> Result<(), ConfigError> {
     let time = ManualTime::default();
     let retrier = Retrier::new(policy()?.budget(BudgetPlan::None).build()?, time.clone());
     let server = Server::new(&time, &[(5_000, Ok("first"))]);
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     assert_eq!(finish(call, &time), (Ok("first"), MS(5_000)));
     Ok(())
 }
@@ -141,7 +140,7 @@ fn copies_and_retries_share_the_attempt_count() -> Result<(), ConfigError> {
         &time,
         &[(150, Err("one")), (100, Err("two")), (10, Err("three")), (0, Ok("never"))],
     );
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     let failed = finish(call, &time).0.unwrap_err();
     assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
     assert_eq!((failed.into_inner(), server.launched.get()), (Some("three"), 3));
@@ -154,7 +153,7 @@ fn every_copy_has_the_time_limit_of_an_attempt() -> Result<(), ConfigError> {
     let policy = policy()?.attempt_timeout(MS(250)).max_attempts(2).build()?;
     let retrier = Retrier::new(policy, time.clone());
     let server = Server::new(&time, &[(9_000, Ok("late")), (9_000, Ok("late too"))]);
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     let (failed, at) = finish(call, &time);
     assert_eq!(failed.map_err(|failed| failed.stop()), Err(Stop::AttemptsExhausted));
     assert_eq!((at, server.alive()), (MS(350), 0));
@@ -166,8 +165,8 @@ fn a_call_that_must_not_run_twice_gets_no_copy() -> Result<(), ConfigError> {
     let time = ManualTime::default();
     let retrier = Retrier::new(policy()?.build()?, time.clone());
     let server = Server::new(&time, &[(5_000, Ok("first"))]);
-    let call = retrier.retry_if(|_: &&str| true).idempotent(false);
-    assert_eq!(finish(call.run_hedged(|| server.copy()), &time), (Ok("first"), MS(5_000)));
+    let call = retrier.retry(|| server.copy()).when(|_| true).not_idempotent().hedged();
+    assert_eq!(finish(call, &time), (Ok("first"), MS(5_000)));
     Ok(())
 }
 
@@ -178,12 +177,12 @@ fn a_measured_delay_follows_the_latencies_seen() -> Result<(), ConfigError> {
     let retrier = Retrier::new(policy()?.hedge(plan).build()?, time.clone());
     for _ in 0..50 {
         let server = Server::new(&time, &[(40, Ok("usual"))]);
-        let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+        let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
         assert_eq!(finish(call, &time).0, Ok("usual"));
     }
     let before = time.elapsed();
     let server = Server::new(&time, &[(9_000, Ok("slow")), (40, Ok("copy"))]);
-    let call = retrier.retry_if(|_: &&str| true).run_hedged(|| server.copy());
+    let call = retrier.retry(|| server.copy()).when(|_: &&str| true).hedged();
     let (answer, at) = finish(call, &time);
     // p95 is 40 ms, named within an eighth; the copy takes 40 ms more.
     assert_eq!(answer, Ok("copy"));
@@ -198,7 +197,8 @@ fn copies_under_way_ran_on_beside_the_attempt_with_fresh_credentials() -> Result
     let retrier = Retrier::new(policy()?.build()?, time.clone());
     let server = Server::new(&time, &[(500, Ok("late")), (10, Err("stale")), (50, Ok("fresh"))]);
     let classifier = |_: &&str| Outcome::new(Verdict::Permanent).with_remedy(Remedy::RefreshAuth);
-    let mut call = pin!(retrier.classify(classifier).run_hedged(|| server.copy()));
+    let mut call =
+        pin!(retrier.retry(|| server.copy()).classify(classifier).hedged().into_future());
     for _ in 0..=110 {
         assert!(poll(call.as_mut()).is_pending());
         time.advance(MS(1));

@@ -2,6 +2,7 @@
 #![cfg(feature = "http")]
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use stagger::hint::HintReader;
 use stagger::http::HttpReplies;
 use stagger::{Hint, Span};
 
@@ -30,4 +31,16 @@ fn the_replys_own_date_comes_before_the_clock() {
     assert_eq!(hint(&replies, &[OWN]), Some(Hint::AtLeast(Span::from_secs(3))));
     // By the clock of this machine the date has passed.
     assert_eq!(hint(&replies, &[]), Some(Hint::AtLeast(Span::ZERO)));
+}
+
+#[test]
+fn a_reader_without_rate_limits_reads_no_reset() {
+    let read = |replies: HttpReplies| {
+        let limit = HeaderValue::from_static("\"default\";r=0;t=7");
+        let headers = HeaderMap::from_iter([(HeaderName::from_static("ratelimit"), limit)]);
+        replies.reply(StatusCode::TOO_MANY_REQUESTS, &headers).hint
+    };
+    assert_eq!(read(HttpReplies::default()), Some(Hint::AtLeast(Span::from_secs(7))));
+    let reader = HintReader::new().without_rate_limits();
+    assert_eq!(read(HttpReplies::default().with_hints(reader)), None);
 }

@@ -1,11 +1,11 @@
 //! The shared ledger beside the engine's own: asked by one thread, they never disagree.
 
 use proptest::prelude::*;
-use stagger::breaker::{Admission, BreakerPlan, Report, Ticket, WindowKind};
-use stagger::budget::{
-    BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
-};
-use stagger::retry::{Ledger, PlainLedger};
+use stagger::breaker::{BreakerPlan, Report, WindowKind};
+use stagger::budget::{BudgetPlan, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
+use stagger::engine::breaker::{Admission, Ticket};
+use stagger::engine::budget::{Charge, Paid, Settled};
+use stagger::engine::{Ledger, PlainLedger};
 use stagger::{Instant, LocalLedger, Policy, Rate, Ratio, Span};
 use stagger_testkit::Mix;
 

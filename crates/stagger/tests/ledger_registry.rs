@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::thread;
 
-use stagger::breaker::{BreakerPlan, Destination, Report, StateKind};
-use stagger::budget::{Charge, IntervalPlan};
-use stagger::retry::Ledger;
+use stagger::breaker::{BreakerPlan, Report, StateKind};
+use stagger::budget::IntervalPlan;
+use stagger::engine::Ledger;
+use stagger::engine::breaker::Destination;
+use stagger::engine::budget::Charge;
 use stagger::{Instant, Ledgers, LocalLedger, Policy, Span};
 
 fn second(n: u64) -> Instant {

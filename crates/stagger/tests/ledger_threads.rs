@@ -4,10 +4,9 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use stagger::breaker::{BreakerPlan, Report, StateKind};
-use stagger::budget::{
-    BudgetPlan, Charge, FloorRate, IntervalPlan, Paid, Settled, ThrottlePlan, TokenPlan, WindowPlan,
-};
-use stagger::retry::Ledger;
+use stagger::budget::{BudgetPlan, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan};
+use stagger::engine::Ledger;
+use stagger::engine::budget::{Charge, Paid, Settled};
 use stagger::{Instant, LocalLedger, Policy, Rate, Ratio, Span};
 
 const THREADS: [usize; 3] = [2, 4, 8];

@@ -7,10 +7,17 @@ use std::future::pending;
 use std::pin::pin;
 use std::task::Poll;
 
+use stagger::adaptive::{AdaptivePlan, AdaptiveReport, Pacing};
 use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
+use stagger::concurrency::ConcurrencyPlan;
+use stagger::engine::{Ledger, LimitPermit};
 use stagger::hedge::HedgePlan;
-use stagger::{Backoff, Clock, ConfigError, Jitter, Policy, PolicyBuilder, Retrier, Span, observe};
+use stagger::rate_limit::RatePlan;
+use stagger::{
+    Backoff, Clock, ConfigError, Instant, Jitter, Policy, PolicyBuilder, Rate, Retrier, Span,
+    observe,
+};
 use support::{Figures, ManualTime, poll};
 
 type Done = Result<(), ConfigError>;
@@ -31,10 +38,13 @@ fn a_call_with_two_retries_counts_each_and_its_end() -> Done {
     let retrier = inventory(seconds()?)?;
     let heard = Figures::hear(|| {
         let mut tries = 0;
-        let answer = retrier.retry_if(|_: &()| true).run_blocking(|| {
-            tries += 1;
-            if tries < 3 { Err(()) } else { Ok(()) }
-        });
+        let answer = retrier
+            .retry_blocking(|| {
+                tries += 1;
+                if tries < 3 { Err(()) } else { Ok(()) }
+            })
+            .when(|_| true)
+            .call();
         assert_eq!(answer, Ok(()));
     });
     let expected = [
@@ -53,7 +63,7 @@ fn a_call_with_two_retries_counts_each_and_its_end() -> Done {
 fn a_clean_first_try_touches_no_figure() -> Done {
     let retrier = inventory(Policy::builder())?;
     let heard = Figures::hear(|| {
-        assert_eq!(retrier.retry_if(|_: &()| true).run_blocking(|| Ok(1)), Ok(1));
+        assert_eq!(retrier.retry_blocking(|| Ok(1)).when(|_: &()| true).call(), Ok(1));
     });
     assert_eq!(heard, [""; 0]);
     Ok(())
@@ -63,7 +73,7 @@ fn a_clean_first_try_touches_no_figure() -> Done {
 fn a_budget_refusal_is_a_stop_and_no_retry() -> Done {
     let retrier = Retrier::new(seconds()?.budget(BudgetPlan::None).build()?, ManualTime::default());
     let heard = Figures::hear(|| {
-        assert!(retrier.retry_if(|_: &()| true).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.retry_blocking(|| Err::<(), _>(())).when(|_| true).call().is_err());
     });
     let expected =
         ["stops{stop_reason=budget_empty} + 1", "call.attempts{stop_reason=budget_empty} <- 1"];
@@ -78,11 +88,17 @@ fn a_hedge_is_counted_apart_from_retries() -> Done {
     let retrier = Retrier::new(seconds()?.hedge(hedge).build()?, time.clone());
     let heard = Figures::hear(|| {
         let mut copies = 0;
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run_hedged(|| {
-            copies += 1;
-            let slow = copies == 1;
-            async move { if slow { pending().await } else { Ok(()) } }
-        }));
+        let mut call = pin!(
+            retrier
+                .retry(|| {
+                    copies += 1;
+                    let slow = copies == 1;
+                    async move { if slow { pending().await } else { Ok(()) } }
+                })
+                .when(|_: &()| true)
+                .hedged()
+                .into_future()
+        );
         assert!(poll(call.as_mut()).is_pending());
         time.advance(Span::from_secs(1));
         assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(())));
@@ -103,7 +119,7 @@ fn a_ledger_reports_its_budget_and_the_state_of_its_breaker() -> Done {
     let time = ManualTime::default();
     let retrier = Retrier::new(policy.build()?, time.clone());
     for _ in 0..2 {
-        assert!(retrier.retry_if(|_: &()| true).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.retry_blocking(|| Err::<(), _>(())).when(|_| true).call().is_err());
     }
     let stats = retrier.ledger().stats(time.now());
     let heard = Figures::hear(|| observe::report_ledger("inventory", &stats));
@@ -135,12 +151,47 @@ fn an_unlimited_budget_without_a_breaker_does_not_look_like_a_full_one() -> Done
 }
 
 #[test]
+fn an_adaptive_limit_reports_what_it_held_back() -> Done {
+    let retrier = inventory(seconds()?.adaptive(AdaptivePlan::Cubic))?;
+    let mut ledger = &**retrier.ledger();
+    let at = Instant::from_nanos(5_000_000_000);
+    assert_eq!(ledger.pace(at), Pacing::After(Span::ZERO));
+    ledger.on_paced(at, AdaptiveReport::Throttled);
+    assert_ne!(ledger.pace(at), Pacing::After(Span::ZERO));
+    let heard = Figures::hear(|| observe::report_ledger("inventory", &ledger.stats(at)));
+    assert!(heard.contains(&"adaptive.waits{destination=inventory} = 1".to_owned()), "{heard:?}");
+    assert!(heard.contains(&"adaptive.refusals{destination=inventory} = 0".to_owned()));
+    Ok(())
+}
+
+#[test]
+fn limits_report_what_they_held_back() -> Done {
+    let places = ConcurrencyPlan::new(1)?.with_queue(1, Span::from_secs(1))?;
+    let rate = RatePlan::new(Rate::per_second(1), 3)?.with_max_wait(Span::ZERO);
+    let retrier = inventory(seconds()?.concurrency_limit(places).rate_limit(rate))?;
+    let mut ledger = &**retrier.ledger();
+    let at = Instant::from_nanos(5_000_000_000);
+    for _ in 0..4 {
+        let _ = ledger.enter(at, &mut LimitPermit::default(), Span::from_secs(1));
+    }
+    let heard = Figures::hear(|| observe::report_ledger("inventory", &ledger.stats(at)));
+    let figures = ["in_flight", "queued", "waits", "refusals"];
+    let places = figures.map(|it| format!("concurrency_limit.{it}{{destination=inventory}} = 1"));
+    let waits = "rate_limit.waits{destination=inventory} = 0".to_owned();
+    let refusals = "rate_limit.refusals{destination=inventory} = 1".to_owned();
+    for line in places.into_iter().chain([waits, refusals]) {
+        assert!(heard.contains(&line), "{line}: {heard:?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn every_metric_is_described_once() {
     let mut heard = Figures::hear(observe::describe_metrics);
     assert!(heard.contains(&"histogram stagger.retry.delay in Some(Seconds)".to_owned()));
-    let expected = if cfg!(feature = "redis") { 12 + 7 } else { 12 };
-    assert_eq!(heard.len(), expected);
+    let metrics = if cfg!(feature = "tonic") { 20 + 4 } else { 20 };
+    assert_eq!(heard.len(), metrics);
     heard.sort();
     heard.dedup();
-    assert_eq!(heard.len(), expected);
+    assert_eq!(heard.len(), metrics);
 }

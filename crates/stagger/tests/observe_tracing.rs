@@ -47,19 +47,27 @@ fn a_call_with_two_retries_tells_of_each_and_of_its_end() -> Done {
     let Place { retrier, time } = place(seconds()?)?;
     let blocking = Listener::hear(|| {
         let mut tries = 0;
-        let answer = retrier.retry_if(|_: &()| true).run_blocking(|| {
-            tries += 1;
-            if tries < 3 { Err(()) } else { Ok(()) }
-        });
+        let answer = retrier
+            .retry_blocking(|| {
+                tries += 1;
+                if tries < 3 { Err(()) } else { Ok(()) }
+            })
+            .when(|_| true)
+            .call();
         assert_eq!(answer, Ok(()));
     });
     assert_eq!(blocking, expected);
     let asynchronous = Listener::hear(|| {
         let mut tries = 0;
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run(|| {
-            tries += 1;
-            ready(if tries < 3 { Err(()) } else { Ok(()) })
-        }));
+        let mut call = pin!(
+            retrier
+                .retry(|| {
+                    tries += 1;
+                    ready(if tries < 3 { Err(()) } else { Ok(()) })
+                })
+                .when(|_| true)
+                .into_future()
+        );
         for wait in [1, 2] {
             assert!(poll(call.as_mut()).is_pending());
             time.advance(Span::from_secs(wait));
@@ -76,12 +84,13 @@ fn a_clean_first_try_is_silent_even_where_its_report_is_asked_for() -> Done {
     let Place { retrier, .. } = place(Policy::builder().breaker(breaker))?;
     let heard = Listener::hear(|| {
         let mut report = CallReport::default();
-        let call = retrier.retry_if(|_: &()| true).report(&mut report);
-        assert_eq!(call.run_blocking(|| Ok(1)), Ok(1));
-        assert_eq!(retrier.retry_if(|_: &()| true).run_blocking(|| Ok(2)), Ok(2));
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run(|| ready(Ok(3))));
+        let call = retrier.retry_blocking(|| Ok(1)).when(|_: &()| true);
+        assert_eq!(call.report(&mut report).call(), Ok(1));
+        assert_eq!(retrier.retry_blocking(|| Ok(2)).when(|_: &()| true).call(), Ok(2));
+        let mut call = pin!(retrier.retry(|| ready(Ok(3))).when(|_: &()| true).into_future());
         assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(3)));
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run_hedged(|| ready(Ok(4))));
+        let mut call =
+            pin!(retrier.retry(|| ready(Ok(4))).when(|_: &()| true).hedged().into_future());
         assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(4)));
     });
     assert_eq!(heard, [""; 0]);
@@ -92,7 +101,7 @@ fn a_clean_first_try_is_silent_even_where_its_report_is_asked_for() -> Done {
 fn an_empty_budget_is_a_warning_and_no_retry() -> Done {
     let Place { retrier, .. } = place(seconds()?.budget(BudgetPlan::None))?;
     let heard = Listener::hear(|| {
-        assert!(retrier.retry_if(|_: &()| true).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.retry_blocking(|| Err::<(), _>(())).when(|_| true).call().is_err());
     });
     let expected = r#"WARN stagger stagger.end destination="inventory" stop_reason="budget_empty" attempts=1 elapsed=0.0"#;
     assert_eq!(heard, [expected]);
@@ -108,7 +117,7 @@ fn a_hint_is_told_with_its_retry_and_with_the_end_that_it_caused() -> Done {
             let hint = Hint::Exactly(Span::from_secs(hints.next().unwrap_or(0)));
             Outcome::new(Verdict::Throttled).with_hint(hint)
         };
-        assert!(retrier.classify(classifier).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.retry_blocking(|| Err::<(), _>(())).classify(classifier).call().is_err());
     });
     let expected = [
         r#"INFO stagger stagger.retry destination="inventory" attempt=1 delay=7.0 verdict="throttled" hint=7.0"#,
@@ -122,7 +131,7 @@ fn a_hint_is_told_with_its_retry_and_with_the_end_that_it_caused() -> Done {
 fn a_failure_that_no_retry_would_heal_is_no_warning() -> Done {
     let Place { retrier, .. } = place(seconds()?)?;
     let heard = Listener::hear(|| {
-        assert!(retrier.retry_if(|_: &()| false).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.retry_blocking(|| Err::<(), _>(())).when(|_| false).call().is_err());
     });
     let expected = r#"DEBUG stagger stagger.end destination="inventory" stop_reason="permanent" attempts=1 elapsed=0.0"#;
     assert_eq!(heard, [expected]);
@@ -138,19 +147,20 @@ fn a_dropped_call_counts_the_attempt_that_it_was_in_but_none_that_it_never_made(
         )
     };
     let heard = Listener::hear(|| {
-        let mut call = Box::pin(retrier.retry_if(|_: &()| true).run(pending::<Result<(), ()>>));
+        let mut call =
+            Box::pin(retrier.retry(pending::<Result<(), ()>>).when(|_: &()| true).into_future());
         assert!(poll(call.as_mut()).is_pending());
         time.advance(Span::from_secs(5));
         drop(call);
-        drop(retrier.retry_if(|_: &()| true).run(pending::<Result<(), ()>>));
+        drop(retrier.retry(pending::<Result<(), ()>>).when(|_: &()| true));
     });
     assert_eq!(heard, [ended(1, "5.0")], "a call that was never polled never began");
 
     let cancel = Cancel::new();
     cancel.cancel();
     let heard = Listener::hear(|| {
-        let call = retrier.retry_if(|_: &()| true).cancel(&cancel);
-        assert!(call.run_blocking(|| Ok(())).is_err());
+        let call = retrier.retry_blocking(|| Ok(())).when(|_: &()| true);
+        assert!(call.cancel(&cancel).call().is_err());
     });
     assert_eq!(heard, [ended(0, "0.0")]);
     Ok(())
@@ -162,11 +172,17 @@ fn a_hedged_call_tells_of_its_copies() -> Done {
     let Place { retrier, time } = place(seconds()?.hedge(hedge))?;
     let heard = Listener::hear(|| {
         let mut copies = 0;
-        let mut call = pin!(retrier.retry_if(|_: &()| true).run_hedged(|| {
-            copies += 1;
-            let slow = copies == 1;
-            async move { if slow { pending().await } else { Ok(()) } }
-        }));
+        let mut call = pin!(
+            retrier
+                .retry(|| {
+                    copies += 1;
+                    let slow = copies == 1;
+                    async move { if slow { pending().await } else { Ok(()) } }
+                })
+                .when(|_: &()| true)
+                .hedged()
+                .into_future()
+        );
         assert!(poll(call.as_mut()).is_pending());
         time.advance(Span::from_secs(1));
         assert_eq!(poll(call.as_mut()), Poll::Ready(Ok(())));
@@ -183,7 +199,7 @@ fn a_hedged_call_tells_of_its_copies() -> Done {
 fn a_destination_without_a_name_is_told_without_one() -> Done {
     let retrier = Retrier::new(seconds()?.max_attempts(1).build()?, ManualTime::default());
     let heard = Listener::hear(|| {
-        assert!(retrier.retry_if(|_: &()| true).run_blocking(|| Err::<(), _>(())).is_err());
+        assert!(retrier.retry_blocking(|| Err::<(), _>(())).when(|_| true).call().is_err());
     });
     let expected =
         r#"WARN stagger stagger.end stop_reason="attempts_exhausted" attempts=1 elapsed=0.0"#;

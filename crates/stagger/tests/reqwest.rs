@@ -8,13 +8,14 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use http::StatusCode;
 use reqwest::{Body, Method, Request};
-use stagger::breaker::{BreakerPlan, Destination};
+use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
+use stagger::engine::breaker::Destination;
 use stagger::http::{AttemptHeaders, IdempotencyKey};
 use stagger::reqwest::{CallOptions, Client, ClientOptions, SendError, client_builder};
-use stagger::retry::Stop;
 use stagger::{
-    Backoff, CallReport, Clock, NextStep, Policy, PolicyBuilder, Retrier, Span, TokioTime, Verdict,
+    Backoff, CallReport, Clock, NextStep, Policy, PolicyBuilder, Retrier, Span, Stop, TokioTime,
+    Verdict,
 };
 use stagger_testkit::server::{Identity, Reaction, Reason, RefusingPort, Script, TestServer};
 
@@ -155,7 +156,7 @@ async fn a_post_is_not_doubled() -> Done {
 #[tokio::test]
 async fn a_post_with_a_key_or_on_the_callers_word_is_sent_again() -> Done {
     let key = IdempotencyKey::random();
-    for call in [CallOptions::new().idempotency_key(key), CallOptions::new().idempotent(true)] {
+    for call in [CallOptions::new().idempotency_key(key), CallOptions::new().idempotent()] {
         let has_key = format!("{call:?}").contains("bits");
         let server = after(Reaction::status(503)).await;
         client()?.execute_with(order(Method::POST, &server.url("/"))?, call).await?;
@@ -386,11 +387,13 @@ async fn layers_do_not_multiply() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let (client, url) = (client()?, server.url("/"));
     let outer = Retrier::new(policy()?, TokioTime);
-    let failed = outer.retry_if(|_: &StatusCode| true).run(|| async {
-        let request = Request::new(Method::GET, url.parse().expect("a URL"));
-        let reply = client.execute(request).await.expect("a reply");
-        if reply.status().is_success() { Ok(()) } else { Err(reply.status()) }
-    });
+    let failed = outer
+        .retry(|| async {
+            let request = Request::new(Method::GET, url.parse().expect("a URL"));
+            let reply = client.execute(request).await.expect("a reply");
+            if reply.status().is_success() { Ok(()) } else { Err(reply.status()) }
+        })
+        .when(|_| true);
     assert!(failed.await.is_err());
     assert_eq!(server.seen().len(), 3);
     Ok(())
@@ -532,7 +535,7 @@ async fn a_request_has_settings_of_its_own() -> Done {
     let (client, report) = (client()?, Arc::new(Mutex::new(CallReport::default())));
     let once = builder()?.max_attempts(1).build()?;
     client.get(server.url("/")).policy(once).send().await?;
-    client.put(server.url("/")).idempotent(false).report(Arc::clone(&report)).send().await?;
+    client.put(server.url("/")).not_idempotent().report(Arc::clone(&report)).send().await?;
     assert_eq!(server.seen().len(), 2, "one attempt for each");
     assert_eq!(report.lock().map_err(|_| "poisoned")?.stop(), Some(Stop::NotIdempotent));
     let server = TestServer::start(Script::always(Reaction::ok("x".repeat(11)))).await;

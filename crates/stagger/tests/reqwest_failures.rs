@@ -14,8 +14,7 @@ use stagger::budget::BudgetPlan;
 use stagger::classify::TransportRules;
 use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, Client, ClientOptions, SendError, client_builder};
-use stagger::retry::Stop;
-use stagger::{Backoff, CallReport, Jitter, Outcome, Policy, PolicyBuilder, Span, Verdict};
+use stagger::{Backoff, CallReport, Jitter, Outcome, Policy, PolicyBuilder, Span, Stop, Verdict};
 use stagger_testkit::server::{
     ConnectionEnd, Identity, Reaction, Reason, RefusingPort, Script, TestServer,
 };
@@ -64,6 +63,19 @@ impl Resolve for Unknown {
         let error = io::Error::other(format!("failed to lookup address information: {}", self.0));
         Box::pin(std::future::ready(Err(error.into())))
     }
+}
+
+#[tokio::test]
+async fn a_chain_printed_the_clients_error_twice() -> Done {
+    let refusal = RefusingPort::hold()?;
+    let failed = client()?.get(refusal.url("/")).send().await.unwrap_err();
+    let said = failed.to_string();
+    let mut source = failed.source();
+    while let Some(error) = source {
+        assert!(!said.contains(&error.to_string()), "{error} is in {said}");
+        source = error.source();
+    }
+    Ok(())
 }
 
 #[tokio::test]
@@ -302,7 +314,7 @@ async fn a_request_that_cannot_be_built_is_permanent() -> Done {
 async fn a_put_that_counts_up_is_sent_once_on_the_callers_word() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let client = client()?;
-    let call = CallOptions::new().idempotent(false);
+    let call = CallOptions::new().not_idempotent();
     client.put(server.url("/")).options(call).send().await?;
     assert_eq!(server.seen().len(), 1);
     Ok(())

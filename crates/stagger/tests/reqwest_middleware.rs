@@ -64,7 +64,7 @@ async fn what_lies_inside_happens_once_an_attempt() -> Done {
 async fn a_request_has_a_policy_of_its_own() -> Done {
     let server = TestServer::start(Script::always(Reaction::status(503))).await;
     let client = chain(&Counter::default(), &Counter::default())?;
-    let call = CallOptions::new().policy(policy(2)?).idempotent(true);
+    let call = CallOptions::new().policy(policy(2)?).idempotent();
     let reply = client.post(server.url("/")).with_extension(call).send().await?;
     assert_eq!((reply.status().as_u16(), server.seen().len()), (503, 2));
     Ok(())

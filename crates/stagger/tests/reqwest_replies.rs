@@ -10,9 +10,11 @@ use bytes::Bytes;
 use reqwest::{Body, Method, Request, Response};
 use stagger::budget::BudgetPlan;
 use stagger::hedge::HedgePlan;
-use stagger::reqwest::{CallOptions, Client, client_builder};
-use stagger::retry::{Done as End, Stop};
-use stagger::{Backoff, CallReport, HintRule, HintScope, Policy, PolicyBuilder, Span};
+use stagger::reqwest::{CallOptions, Client, ClientOptions, client_builder};
+use stagger::{
+    Backoff, CallReport, Done as End, HintRule, HintScope, LongHint, Policy, PolicyBuilder, Ratio,
+    Span, Stop,
+};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 type Failure = Box<dyn StdError + Send + Sync>;
@@ -189,5 +191,36 @@ async fn a_call_started_at_once_after_the_hint_of_another() -> Done {
     let waited = report.lock().map_err(|_| "poisoned")?.elapsed();
     // The refused call took a little of the pause.
     assert!(waited > Span::from_millis(100), "{waited}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_delay_in_the_body_was_not_kept_to() -> Result<(), Failure> {
+    const BODY: &str = r#"{"error":{"code":429,"details":[{
+        "@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"0.08s"}]}}"#;
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let bare = client_builder().no_proxy().build()?;
+    let short = HintRule::new(Span::from_millis(50), Ratio::ZERO, LongHint::Stop)?;
+    let policy = builder().hints(short).build()?;
+    let nothing = |_: http::StatusCode, _: &http::HeaderMap, _: &[u8]| None;
+    for (options, stops) in [
+        (ClientOptions::new(), false),
+        (ClientOptions::new().body_hints(), true),
+        (ClientOptions::new().provider(nothing), true),
+    ] {
+        let busy = || Reaction::status(429).body(BODY);
+        let server = TestServer::start(Script::of([busy()]).then(Reaction::ok("done"))).await;
+        let client = Client::with_options(bare.clone(), policy, options);
+        let reply = get(&client, &server, CallOptions::new()).await?;
+        let end = reply.extensions().get::<End>().map(|end| (end.stop, end.hint));
+        let too_long = (Stop::HintTooLong, Some(Span::from_millis(80)));
+        assert_eq!(end, stops.then_some(too_long));
+        assert_eq!(reply.text().await?, if stops { BODY } else { "done" });
+
+        // A header goes before the body.
+        let header = busy().header("retry-after-ms", "1");
+        let server = TestServer::start(Script::of([header]).then(Reaction::ok("done"))).await;
+        assert_eq!(get(&client, &server, CallOptions::new()).await?.text().await?, "done");
+    }
     Ok(())
 }

@@ -12,10 +12,9 @@ use http::{Request, Response};
 use http_body_util::Full;
 use stagger::budget::BudgetPlan;
 use stagger::http::Replay;
-use stagger::retry::Stop;
 use stagger::tower::StaggerLayer;
 use stagger::{
-    Clock, Hint, HintRule, HintScope, Outcome, Policy, PolicyBuilder, Retrier, Sleep, Span,
+    Clock, Hint, HintRule, HintScope, Outcome, Policy, PolicyBuilder, Retrier, Sleep, Span, Stop,
     TokioTime, Verdict,
 };
 use support::ManualTime;
@@ -49,7 +48,7 @@ async fn eight_hints(retrier: &Retrier<TokioTime>) {
                 TokioTime.sleep(Span::from_millis(50)).await;
                 Err::<(), _>(())
             };
-            retrier.classify(busy).run(refused).await.is_err()
+            retrier.retry(refused).classify(busy).await.is_err()
         });
     }
     assert_eq!(calls.join_all().await, [true; 8]);
@@ -62,8 +61,8 @@ async fn a_ninth_call_started_at_once_after_eight_hints() -> Done {
         eight_hints(&retrier).await;
         let begun = TokioTime.now();
         let started = async || Ok::<_, ()>(TokioTime.now() - begun);
-        let call = retrier.classify(busy);
-        let waited = if hedged { call.run_hedged(started).await } else { call.run(started).await };
+        let call = retrier.retry(started).classify(busy);
+        let waited = if hedged { call.hedged().await } else { call.await };
         let waited = waited.map_err(|_| "it is only held")?;
         assert!(is_held(waited), "{waited}");
     }
@@ -75,7 +74,7 @@ async fn hints_hold_no_other_call_unless_the_policy_says_so() -> Done {
     let retrier = Retrier::new(shared().hints(HintRule::default()).build()?, TokioTime);
     eight_hints(&retrier).await;
     let begun = TokioTime.now();
-    let at = retrier.classify(busy).run(async || Ok::<_, ()>(TokioTime.now())).await;
+    let at = retrier.retry(async || Ok::<_, ()>(TokioTime.now())).classify(busy).await;
     assert_eq!(at.map_err(|_| "it was not held")?, begun);
     Ok(())
 }
@@ -85,9 +84,9 @@ async fn a_call_without_time_for_the_pause_waited_for_nothing() -> Done {
     let retrier = Retrier::new(shared().deadline(Span::from_secs(5)).build()?, TokioTime);
     eight_hints(&retrier).await;
     let begun = TokioTime.now();
-    let refused = retrier.classify(busy).run(async || Ok::<_, ()>(())).await.unwrap_err();
+    let refused = retrier.retry(async || Ok::<_, ()>(())).classify(busy).await.unwrap_err();
     assert_eq!((refused.stop(), refused.attempts()), (Stop::HintPastDeadline, 0));
-    assert!(refused.hint().is_some_and(is_held), "{refused}");
+    assert!(refused.hint().is_some_and(is_held), "{refused:?}");
     assert_eq!(TokioTime.now(), begun);
     Ok(())
 }
@@ -96,8 +95,8 @@ async fn a_call_without_time_for_the_pause_waited_for_nothing() -> Done {
 fn a_blocking_call_started_at_once_after_the_hint_of_another() -> Done {
     let time = ManualTime::default();
     let retrier = Retrier::new(shared().build()?, time.clone());
-    assert!(retrier.classify(busy).run_blocking(|| Err::<(), _>(())).is_err());
-    let waited = retrier.classify(busy).run_blocking(|| Ok::<_, ()>(time.elapsed()));
+    assert!(retrier.retry_blocking(|| Err::<(), _>(())).classify(busy).call().is_err());
+    let waited = retrier.retry_blocking(|| Ok::<_, ()>(time.elapsed())).classify(busy).call();
     let waited = waited.map_err(|_| "it is only held")?;
     assert!(is_held(waited), "{waited}");
     Ok(())

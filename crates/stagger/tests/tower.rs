@@ -12,12 +12,12 @@ use std::task::{Context, Poll, ready as ready_or_return};
 use std::time::Duration;
 
 use stagger::breaker::{BreakerPlan, Report};
-use stagger::budget::{BudgetPlan, Settled, TokenPlan};
-use stagger::retry::Stop;
+use stagger::budget::{BudgetPlan, TokenPlan};
+use stagger::engine::budget::Settled;
 use stagger::tower::{ServiceError, StaggerLayer};
 use stagger::{
     Backoff, Cause, Clock, ConfigError, Instant, Jitter, Policy, PolicyBuilder, Retrier, Span,
-    TokioTime,
+    Stop, TokioTime,
 };
 use support::{Diary, Line, ManualTime, poll};
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
@@ -107,7 +107,7 @@ fn stop(result: Result<u32, ServiceError>) -> Option<Stop> {
 #[tokio::test(start_paused = true)]
 async fn a_request_is_sent_again_until_it_succeeds() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let mut service = layer.layer(flaky(&log, 2));
     assert_eq!(service.ready().await?.call(7).await?, 7);
     assert_eq!(log.at(), [0, 1_000, 3_000]);
@@ -117,7 +117,7 @@ async fn a_request_is_sent_again_until_it_succeeds() -> Done {
 #[tokio::test(start_paused = true)]
 async fn the_last_error_comes_back_unchanged_with_the_reason() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?.max_attempts(2))?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?.max_attempts(2))?).when(always);
     let failed = layer.layer(flaky(&log, 9)).oneshot(7).await.unwrap_err();
     let end = failed.end().expect("a call was begun");
     assert_eq!((end.stop(), end.attempts()), (Stop::AttemptsExhausted, 2));
@@ -178,7 +178,7 @@ impl Service<u32> for Slow {
 #[tokio::test(start_paused = true)]
 async fn a_service_is_not_called_before_it_is_ready() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let mut service = layer.layer(Slow::new(&log));
     let failed = service.ready().await?.call(7).await;
     assert_eq!(stop(failed), Some(Stop::AttemptsExhausted));
@@ -190,7 +190,7 @@ async fn a_service_is_not_called_before_it_is_ready() -> Done {
 async fn an_attempt_does_not_wait_for_its_service_beyond_its_limit() -> Done {
     let log = Log::new();
     let policy = seconds()?.attempt_timeout(Span::from_secs(2)).max_attempts(2);
-    let layer = StaggerLayer::new(retrier(policy)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(policy)?).when(always);
     let failed = layer.layer(Slow::new(&log)).oneshot(7).await.unwrap_err();
     let end = failed.end().expect("a call was begun");
     assert_eq!((end.attempts(), end.elapsed()), (2, Span::from_secs(3)));
@@ -202,7 +202,7 @@ async fn an_attempt_does_not_wait_for_its_service_beyond_its_limit() -> Done {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_fails_to_get_ready_ends_the_call() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let slow = |calls| Slow { spent: Some(calls), ..Slow::new(&log) };
     let failed = layer.layer(slow(0)).oneshot(7).await.unwrap_err();
     assert!(failed.end().is_none(), "no call was begun");
@@ -217,8 +217,7 @@ async fn a_service_that_fails_to_get_ready_ends_the_call() -> Done {
 async fn clones_do_not_each_have_a_budget() -> Done {
     let log = Log::new();
     let policy = seconds()?.budget(TokenPlan::new(3, 1)?);
-    let service =
-        StaggerLayer::new(retrier(policy)?).retry_if(always).layer(flaky(&log, usize::MAX));
+    let service = StaggerLayer::new(retrier(policy)?).when(always).layer(flaky(&log, usize::MAX));
     let mut stops = Vec::new();
     for _ in 0..3 {
         stops.push(stop(service.clone().oneshot(7).await));
@@ -233,7 +232,7 @@ async fn clones_do_not_each_have_a_budget() -> Done {
 async fn a_hanging_service_ends_at_the_deadline() -> Done {
     let log = Log::new();
     let policy = seconds()?.deadline(Span::from_secs(5));
-    let layer = StaggerLayer::new(retrier(policy)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(policy)?).when(always);
     let failed = layer.layer(hanging(&log)).oneshot(7).await.unwrap_err();
     assert_eq!(failed.end().map(stagger::Error::stop), Some(Stop::DeadlineExceeded));
     assert!(failed.get_ref().is_none(), "the service gave no error");
@@ -245,7 +244,7 @@ async fn a_hanging_service_ends_at_the_deadline() -> Done {
 async fn a_hanging_attempt_ends_at_its_limit() -> Done {
     let log = Log::new();
     let policy = seconds()?.attempt_timeout(Span::from_secs(2));
-    let layer = StaggerLayer::new(retrier(policy)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(policy)?).when(always);
     assert_eq!(stop(layer.layer(hanging(&log)).oneshot(7).await), Some(Stop::AttemptsExhausted));
     assert_eq!((log.at(), log.elapsed()), (vec![0, 3_000, 7_000], 9_000));
     Ok(())
@@ -255,7 +254,7 @@ async fn a_hanging_attempt_ends_at_its_limit() -> Done {
 async fn an_open_breaker_leaves_the_service_alone() -> Done {
     let log = Log::new();
     let breaker = BreakerPlan::builder().consecutive(1).build()?;
-    let layer = StaggerLayer::new(retrier(seconds()?.breaker(breaker))?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?.breaker(breaker))?).when(always);
     let mut service = layer.layer(flaky(&log, 9));
     for _ in 0..2 {
         let failed = service.ready().await?.call(7).await;
@@ -268,7 +267,7 @@ async fn an_open_breaker_leaves_the_service_alone() -> Done {
 #[tokio::test(start_paused = true)]
 async fn what_may_not_be_sent_twice_is_sent_once() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let service = layer.idempotent(|request: &u32| *request > 10).layer(flaky(&log, 9));
     assert_eq!(stop(service.clone().oneshot(7).await), Some(Stop::NotIdempotent));
     assert_eq!(log.at().len(), 1);
@@ -280,7 +279,7 @@ async fn what_may_not_be_sent_twice_is_sent_once() -> Done {
 #[tokio::test(start_paused = true)]
 async fn layers_of_retries_do_not_multiply() -> Done {
     let log = Log::new();
-    let inner = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let inner = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let outer = StaggerLayer::new(retrier(seconds()?)?);
     let service = ServiceBuilder::new().layer(outer).layer(inner).service(flaky(&log, 99));
     assert_eq!(stop(service.oneshot(7).await), Some(Stop::AttemptsExhausted));
@@ -306,12 +305,15 @@ impl Service<u32> for Inner {
         if self.log.at().is_empty() {
             return Poll::Ready(Ok(()));
         }
-        let dial = self.retrier.retry_if(always).run(|| {
-            *dialled += 1;
-            ready(Err::<(), _>(Busy))
-        });
+        let dial = self
+            .retrier
+            .retry(|| {
+                *dialled += 1;
+                ready(Err::<(), _>(Busy))
+            })
+            .when(always);
         // Ready at once if it makes a single attempt, and in its wait if not.
-        assert!(pin!(dial).poll(context).is_ready(), "the layers multiply");
+        assert!(pin!(dial.into_future()).poll(context).is_ready(), "the layers multiply");
         Poll::Ready(Ok(()))
     }
 
@@ -324,7 +326,7 @@ impl Service<u32> for Inner {
 #[tokio::test(start_paused = true)]
 async fn a_service_that_dials_while_it_gets_ready_does_not_multiply() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let inner = Inner { log: log.clone(), retrier: retrier(seconds()?)?, dialled: 0 };
     assert_eq!(stop(layer.layer(inner).oneshot(7).await), Some(Stop::AttemptsExhausted));
     assert_eq!(log.at(), [0, 1_000, 3_000]);
@@ -359,7 +361,7 @@ async fn a_call_in_its_wait_holds_no_place_of_a_concurrency_limit() -> Done {
 #[tokio::test(start_paused = true)]
 async fn a_shorter_limit_outside_ends_the_call() -> Done {
     let log = Log::new();
-    let layer = StaggerLayer::new(retrier(seconds()?)?).retry_if(always);
+    let layer = StaggerLayer::new(retrier(seconds()?)?).when(always);
     let service = ServiceBuilder::new().timeout(Duration::from_secs(2)).layer(layer);
     let failed = service.service(flaky(&log, 9)).oneshot(7).await.unwrap_err();
     assert!(failed.is::<tower::timeout::error::Elapsed>());
@@ -387,7 +389,7 @@ fn diary() -> Result<(Retrier<ManualTime, Diary>, ManualTime), ConfigError> {
 #[test]
 fn a_call_that_is_never_polled_has_taken_nothing() -> Result<(), ConfigError> {
     let (retrier, time) = diary()?;
-    let mut service = StaggerLayer::new(retrier.clone()).retry_if(always).layer(service_fn(fails));
+    let mut service = StaggerLayer::new(retrier.clone()).when(always).layer(service_fn(fails));
     drop(service.call(7));
     assert_eq!((retrier.ledger().take(), time.reads()), (vec![], 0));
     Ok(())
@@ -396,7 +398,7 @@ fn a_call_that_is_never_polled_has_taken_nothing() -> Result<(), ConfigError> {
 #[test]
 fn a_dropped_call_gives_back_what_it_took() -> Result<(), ConfigError> {
     let (retrier, time) = diary()?;
-    let mut service = StaggerLayer::new(retrier.clone()).retry_if(always).layer(service_fn(fails));
+    let mut service = StaggerLayer::new(retrier.clone()).when(always).layer(service_fn(fails));
     let first = [Line::Admitted, Line::First];
     let failed = [Line::Reported(Report::Failure), Line::Settled(Settled::Failed), Line::Granted];
     {
@@ -430,7 +432,7 @@ fn a_dropped_call_gives_back_what_it_took() -> Result<(), ConfigError> {
 fn a_panic_in_a_service_gives_its_permits_back() -> Result<(), ConfigError> {
     let (retrier, _time) = diary()?;
     let broken = service_fn(|_: u32| -> Ready<Result<u32, Busy>> { panic!("as tests do") });
-    let mut service = StaggerLayer::new(retrier.clone()).retry_if(always).layer(broken);
+    let mut service = StaggerLayer::new(retrier.clone()).when(always).layer(broken);
     let call = || {
         let mut call = pin!(service.call(7));
         let _never = poll(call.as_mut());
@@ -438,7 +440,7 @@ fn a_panic_in_a_service_gives_its_permits_back() -> Result<(), ConfigError> {
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
     assert_eq!(retrier.ledger().take().last(), Some(&Line::Reported(Report::Neutral)));
     // The mark of a running attempt is gone too: the next call retries.
-    let mut service = StaggerLayer::new(retrier.clone()).retry_if(always).layer(service_fn(fails));
+    let mut service = StaggerLayer::new(retrier.clone()).when(always).layer(service_fn(fails));
     let mut call = pin!(service.call(7));
     assert!(poll(call.as_mut()).is_pending());
     assert!(poll(call.as_mut()).is_pending(), "it waits for its second attempt");

@@ -12,8 +12,8 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Empty};
-use stagger::http::Replay;
-use stagger::tower::{DeadlineBody, ServiceError, StaggerLayer};
+use stagger::http::{DeadlineBody, Replay};
+use stagger::tower::{ServiceError, StaggerLayer};
 use stagger::{Clock, Policy, PolicyBuilder, Retrier, Sleep, Span, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
 

@@ -11,14 +11,16 @@ use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full};
-use stagger::breaker::{BreakerPlan, Destination};
+use stagger::breaker::BreakerPlan;
 use stagger::budget::{BudgetPlan, TokenPlan};
-use stagger::http::{AttemptHeaders, ByBoxedChain, HttpReplies, IdempotencyKey, Replay};
-use stagger::retry::{Done as End, Stop};
-use stagger::tower::{DeadlineBody, HttpLayer, ServiceError, StaggerLayer};
+use stagger::engine::breaker::Destination;
+use stagger::http::{
+    AttemptHeaders, ByBoxedChain, DeadlineBody, HttpReplies, IdempotencyKey, Replay,
+};
+use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
 use stagger::{
-    AttemptInfo, Backoff, Clock, ConfigError, Instant, Jitter, LocalLedger, Policy, PolicyBuilder,
-    Retrier, Span, TokioTime,
+    AttemptInfo, Backoff, Clock, ConfigError, Done as End, Instant, Jitter, Ledgers, LocalLedger,
+    Policy, PolicyBuilder, Retrier, Span, Stop, TokioTime,
 };
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -477,6 +479,22 @@ async fn a_host_without_retries_left_took_those_of_another() -> Done {
     let destination = Destination::of_url("http://a.example")?;
     let spent = ledgers.stats(TokioTime.now(), &destination).ok_or("it was called")?;
     assert_eq!((ledgers.len(), spent.grants, spent.refusals), (2, 1, 2));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn layers_that_share_their_ledgers_share_the_budget_of_a_host() -> Done {
+    let policy = seconds()?.budget(BudgetPlan::Tokens(TokenPlan::new(1, 1)?));
+    let ledgers = Ledgers::new(&policy.build()?);
+    let seen = Arc::default();
+    for _ in 0..2 {
+        let layer = http(policy)?.share_ledgers(ledgers.clone());
+        let service = layer.layer(hosts(Arc::clone(&seen)));
+        let reply = service.oneshot(Request::get("http://a.example/").body(full(""))?).await?;
+        assert_eq!(reply.status().as_u16(), 503);
+    }
+    let seen = seen.lock().map_err(|_| "poisoned")?.len();
+    assert_eq!(seen, 2 + 1, "one retry for both layers");
     Ok(())
 }
 

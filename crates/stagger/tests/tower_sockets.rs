@@ -16,10 +16,9 @@ use hyper_util::rt::TokioExecutor;
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
 use stagger::http::{ByBoxedChain, DRAIN_LIMIT, Replay};
-use stagger::retry::Stop;
 use stagger::tower::{HttpLayer, ServiceError, StaggerLayer};
 use stagger::{
-    AttemptInfo, Backoff, Cause, ConfigError, Policy, Retrier, Span, TokioTime, Verdict,
+    AttemptInfo, Backoff, Cause, ConfigError, Policy, Retrier, Span, Stop, TokioTime, Verdict,
 };
 use stagger_testkit::server::{Reaction, RefusingPort, Script, TestServer};
 use tower::{Layer, ServiceBuilder, ServiceExt};

@@ -3,6 +3,8 @@
 #[cfg(feature = "browser")]
 mod browser;
 mod entropy;
+#[cfg(feature = "formats")]
+pub mod formats;
 #[cfg(feature = "server")]
 pub mod server;
 pub mod vectors;

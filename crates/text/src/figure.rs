@@ -49,26 +49,20 @@ pub fn number(value: f64, blank: char) -> String {
     }
 }
 
-/// A measured share from 0 to 1 as a percentage; all and nothing are said only when they are exact.
+/// A share as a percentage with one decimal, or none where it is zero. All, nothing and nearly nothing are
+/// said only of what is that.
+///
+/// ```
+/// use stagger_text::percent;
+/// assert_eq!([0.25, 0.998_7, 0.999_9].map(percent), ["25 %", "99.9 %", "99.9 %"]);
+/// ```
 #[must_use]
 pub fn percent(share: f64) -> String {
     match share {
         0.0 => "0 %".to_owned(),
-        1.0 => "100 %".to_owned(),
-        _ => format!("{:.1} %", (share * 100.0).clamp(0.1, 99.9)),
-    }
-}
-
-/// A share in a sentence: in whole percent, with a decimal where it is small.
-#[must_use]
-pub fn rough_percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 10.0 || percent == 0.0 {
-        format!("{percent:.0} %")
-    } else if percent >= 0.1 {
-        format!("{percent:.1} %")
-    } else {
-        "less than 0.1 %".to_owned()
+        _ if share < 0.001 => "less than 0.1 %".to_owned(),
+        _ if share < 1.0 => trimmed(&format!("{:.1}", (share * 100.0).min(99.9))) + " %",
+        _ => trimmed(&format!("{:.1}", share * 100.0)) + " %",
     }
 }
 
@@ -125,17 +119,14 @@ mod tests {
     }
 
     #[test]
-    fn nearly_all_is_not_shown_as_all() {
-        let shown = [0.0, 0.0001, 0.5, 0.9999, 1.0].map(percent);
-        assert_eq!(shown, ["0 %", "0.1 %", "50.0 %", "99.9 %", "100 %"]);
+    fn nearly_all_is_not_shown_as_all_and_little_not_as_nothing() {
+        let shown = [0.0, 0.0001, 0.004, 0.5, 0.9999, 1.0, 1.25].map(percent);
+        let want = ["0 %", "less than 0.1 %", "0.4 %", "50 %", "99.9 %", "100 %", "125 %"];
+        assert_eq!(shown, want);
     }
 
     #[test]
-    fn small_shares_are_not_shown_as_none() {
-        assert_eq!(
-            [0.0, 0.0004, 0.004, 0.25, 1.0].map(rough_percent),
-            ["0 %", "less than 0.1 %", "0.4 %", "25 %", "100 %"]
-        );
+    fn small_counts_keep_a_decimal() {
         assert_eq!([0.5, 3.0, 12.6].map(rough_count), ["0.5", "3", "13"]);
     }
 }

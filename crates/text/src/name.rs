@@ -17,6 +17,37 @@ pub fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&
     (mistakes <= MAX_MISTAKES && mistakes < nearest.len()).then_some(nearest)
 }
 
+/// The end of a message about an unknown name: the nearest one that there is, or all of them.
+///
+/// ```
+/// use stagger_text::hint;
+/// assert_eq!(hint("tiemout", &["url", "timeout"]), "did you mean timeout?");
+/// assert_eq!(hint("webhook", &["url", "timeout"]), "there are url, timeout");
+/// ```
+#[must_use]
+pub fn hint(name: &str, known: &[&str]) -> String {
+    match nearest(name, known.iter().copied()) {
+        Some(near) => format!("did you mean {near}?"),
+        None => format!("there are {}", known.join(", ")),
+    }
+}
+
+/// The text of an error of serde's, with the nearest known name for an unknown one.
+///
+/// ```
+/// let text = "unknown field `tiemout`, expected `url` or `timeout`";
+/// assert_eq!(stagger_text::advised(text), format!("{text}; did you mean `timeout`?"));
+/// ```
+#[must_use]
+pub fn advised(error: &str) -> String {
+    let mut names = error.split('`').skip(1).step_by(2);
+    let unknown = error.starts_with("unknown ").then(|| names.next()).flatten();
+    match unknown.and_then(|name| nearest(name, names)) {
+        Some(known) => format!("{error}; did you mean `{known}`?"),
+        None => error.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

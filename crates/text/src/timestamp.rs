@@ -89,6 +89,18 @@ pub fn common_log_date(text: &[u8]) -> Option<i128> {
     Some(date.to_timestamp().ok()?.as_nanosecond())
 }
 
+/// A date without a zone in this form of `strftime`, read as UTC; nanoseconds since the epoch.
+///
+/// ```
+/// let ctime = stagger_text::zoneless_date("%a %b %e %H:%M:%S %Y", b"Mon Aug 23 14:25:54 2010");
+/// assert_eq!(ctime, Some(1_282_573_554_000_000_000));
+/// ```
+#[must_use]
+pub fn zoneless_date(form: &str, text: &[u8]) -> Option<i128> {
+    let date = strtime::parse(form, text).ok()?.to_datetime().ok()?;
+    Some(Offset::UTC.to_timestamp(date).ok()?.as_nanosecond())
+}
+
 /// RFC 3339 section 5.6, `date-time`, and nothing else that resembles it; nanoseconds since the epoch.
 fn rfc3339(text: &str) -> Option<i128> {
     let (date, rest) = text.split_at_checked(TO_THE_SECOND)?;

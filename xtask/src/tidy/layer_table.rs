@@ -5,7 +5,7 @@
 pub(super) type Layers = &'static [&'static [&'static str]];
 
 /// The folders of the crates and their layers.
-pub(super) const CRATES: [(&str, Layers); 18] = [
+pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/core/src/",
         &[
@@ -19,32 +19,48 @@ pub(super) const CRATES: [(&str, Layers); 18] = [
                 "breaker",
                 "hedge",
                 "adaptive",
+                "concurrency",
+                "rate_limit",
             ],
             &["policy"],
             &["retry"],
         ],
     ),
-    ("crates/text/src/", &[&["duration", "figure", "name", "place", "size", "timestamp"]]),
+    (
+        "crates/text/src/",
+        &[&["duration", "figure", "name", "place", "size", "timestamp", "wrap"], &["settings"]],
+    ),
     (
         "crates/stagger/src/",
         &[
-            &["rng", "cancel"],
+            &["rng", "cancel", "redelivery", "engine"],
             &["clock"],
-            // The ledgers report their events, and the figures show the ledgers.
-            &["ledger observe"],
+            &["ledger"],
+            &["observe"],
             &["run"],
             &["poll", "http"],
             &["tower"],
             &["reqwest", "tonic"],
         ],
     ),
+    (
+        "crates/redis/src/",
+        &[
+            &["options", "stats", "wake", "link"],
+            &["store", "metrics"],
+            &["events"],
+            &["budget", "breaker"],
+            &["ledger"],
+            &["ledgers"],
+        ],
+    ),
     ("crates/stagger/loom/src/", &[&["sync"], &["budgets", "breakers", "leases"]]),
     (
         "crates/sim/src/",
         &[
-            &["streams", "law", "queue", "stat", "thread_pool"],
+            &["streams", "queue", "stat", "thread_pool"],
             &["dist"],
-            &["foreign"],
+            &["law"],
             &["plan", "waits"],
             &["probe", "ledgers", "server"],
             &["simulation"],
@@ -55,16 +71,34 @@ pub(super) const CRATES: [(&str, Layers); 18] = [
     (
         "crates/replay/src/",
         &[
-            &["logged_outcome", "unit", "outage", "unpacked"],
-            &["decimal", "cells", "lines"],
-            &["stamp", "slow"],
-            &["logged_attempt", "failing"],
-            &["format", "open_calls", "spread"],
+            &["stamp"],
+            &["logged_attempt", "durations", "chance_matches", "retry_law"],
+            &["cells", "line_order"],
+            &["outage"],
+            &["failing"],
+            &["sustained"],
+            &["format", "open_calls", "spread", "thresholds"],
             &["error"],
-            &["access_log"],
-            &["attempt_collector", "excerpt"],
-            &["reading", "observed", "words"],
+            // A log takes stated outages, and a stated outage is placed in a log.
+            &["access_log stated_outage", "line_parser", "lines"],
+            &["attempt_collector", "excerpt", "log_file"],
+            &["reading", "fault_length", "separation"],
+            &["verdict"],
+            &["observed", "findings"],
             &["replay"],
+        ],
+    ),
+    (
+        "crates/tune/src/",
+        &[
+            &["dice", "objective", "paired"],
+            &["outage", "world"],
+            &["model"],
+            &["source"],
+            &["reference", "space", "trial"],
+            &["search"],
+            &["tuning"],
+            &["words"],
         ],
     ),
     (
@@ -74,7 +108,6 @@ pub(super) const CRATES: [(&str, Layers); 18] = [
             &["chart"],
             &["draw", "pictures"],
             &["render"],
-            &["picture"],
             &["figures"],
             &["page"],
         ],
@@ -82,13 +115,12 @@ pub(super) const CRATES: [(&str, Layers); 18] = [
     (
         "crates/explain/src/",
         &[
-            &["finding", "figure", "chance"],
+            &["finding", "figure"],
             &["explanation"],
-            &["fleet", "delay", "choose"],
-            &["lone_call"],
+            &["delay", "choose", "granted"],
             &["calls"],
-            &["budgeted", "cap_share", "timeline"],
-            &["load", "worst_case"],
+            &["budgeted", "timeline"],
+            &["worst_case"],
             &["lint"],
             &["explain"],
         ],
@@ -96,65 +128,121 @@ pub(super) const CRATES: [(&str, Layers); 18] = [
     (
         "crates/import/src/",
         &[
-            &["error", "duration"],
-            &["source", "tree"],
-            &["imported"],
+            &["import_error", "key"],
+            // A list of formats is theirs, and a format is what they are read from.
+            &["document", "source"],
+            &["imported", "spans"],
             &["table"],
-            &["envoy", "grpc", "polly", "resilience4j"],
+            &["export"],
+            &["formats"],
             &["import"],
+            &["exported"],
         ],
     ),
+    (
+        "crates/watch/src/",
+        &[
+            &["exposition", "log_clock", "settings", "synchrony", "top_sources", "window_counts"],
+            &["caller_table", "layers", "retry_estimate"],
+            &["budget_advice"],
+            &["verdict"],
+            &["alarm"],
+            &["counter_watch", "detector"],
+        ],
+    ),
+    ("crates/macros/src/", &[&["settings"], &["expand"]]),
     ("crates/playground/src/", &[&["knobs"], &["picture"], &["border"]]),
     (
         "crates/dispatch/src/",
         &[
-            &["error", "store_backoff"],
-            // A secret makes its own signatures' keys, and a signature is made with a secret.
-            &["model sign", "egress"],
-            &["store", "send"],
+            &["random", "edge"],
+            &["access"],
             // A node reports its events, and its figures are read from it.
             &["node observe"],
-            &["config", "api", "ui"],
+            &["config", "api"],
+            &["oidc"],
+            // The page changes settings as the API does.
+            &["ui"],
             &["server"],
+        ],
+    ),
+    (
+        "crates/sender/src/",
+        &[
+            &["secret", "ranges", "header", "send_failure", "connection"],
+            &["signer", "guard", "pool", "resolver"],
+            &["address", "verifier"],
+            &["request", "dial"],
+            &["sender"],
+        ],
+    ),
+    (
+        "crates/store/src/",
+        &[
+            &["error"],
+            &["audit", "calls", "encoding", "rng"],
+            &["document", "walk"],
+            // A store may have a cluster of its own, whose writes are those of a store.
+            &["cluster contract"],
+            &["sole_cluster", "memory", "sqlite", "postgres"],
+            &["place"],
+            &["copy"],
+            &["testing"],
         ],
     ),
     (
         "crates/scheduler/src/",
         &[
             &["model"],
-            &["leadership", "classify", "rules", "queued_delivery", "queue_view", "launch"],
-            &["health", "recovery", "pending_index", "transition", "fair_queue", "timers"],
-            &["rate_limiter"],
-            &["pacer"],
+            &["leadership", "classify", "rules", "launch"],
+            &["transition"],
+            &["health", "pacer", "pending_index", "fair_queue"],
             &["endpoint_queue"],
             &["queues"],
         ],
     ),
     (
+        "crates/exec/src/",
+        &[
+            &["budget", "output", "process_group", "signals"],
+            &["command", "outcome", "terminal"],
+            &["reporter", "retry_rules"],
+            &["context"],
+            &["supervisor"],
+            &["call"],
+        ],
+    ),
+    (
         "crates/cli/src/",
         &[
-            &["stdout", "stderr", "terminal", "render"],
-            &["command_error", "interrupt", "toml_file"],
+            &["streams", "outages", "render"],
+            &["command_error", "interrupt"],
             // The flags of a policy are clap's types of the policy file.
-            &["flags policy_file", "scenario_file", "output_file"],
+            &["flags policy_file", "scenario_file"],
             &["cmd"],
         ],
     ),
-    ("crates/testkit/src/", &[&["browser", "entropy"], &["server", "vectors"]]),
+    ("crates/testkit/src/", &[&["browser", "entropy"], &["formats", "server", "vectors"]]),
     (
         "crates/contracts/src/",
         &[
-            &["call", "cell", "hyper"],
             &["integration"],
-            &["asynch", "reqwest", "promise"],
-            &["blocking", "tonic", "tower", "gcs", "promises", "defaults"],
+            &["asynch", "promise"],
+            &["blocking", "reqwest", "tonic", "tower", "promises", "defaults"],
             &["grid"],
         ],
     ),
-    ("bench/harness/src/", &[&["rig"], &["bench", "crash", "fleet"], &["command"]]),
+    (
+        "bench/harness/src/",
+        &[&["rig"], &["bench", "crash", "fleet", "hostile", "watch"], &["command"]],
+    ),
     (
         "xtask/src/",
-        &[&["contracts", "features", "golden", "harness", "tidy", "vectors"], &["chore"]],
+        &[
+            &["checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
+            &["outages", "release"],
+            &["chore"],
+        ],
     ),
     ("xtask/workbench/src/", &[&["format", "workspace"]]),
 ];

@@ -5,9 +5,8 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
 
-use super::finding::StyleFinding;
-use super::source::SourceFile;
-use super::tree::Tree;
+use super::mod_lines::Tree;
+use super::source::{SourceFile, StyleFinding};
 use super::uses::roots;
 use xtask_workbench::Workspace;
 

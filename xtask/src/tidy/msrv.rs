@@ -5,8 +5,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ExprBinary};
 
-use super::finding::StyleFinding;
-use super::source::SourceFile;
+use super::source::{SourceFile, StyleFinding};
 
 /// The crates that promise an oldest Rust.
 const SHIPPED: [&str; 2] = ["core", "stagger"];

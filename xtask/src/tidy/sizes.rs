@@ -6,8 +6,7 @@ use serde::Serialize;
 use syn::visit::{self, Visit};
 use syn::{Block, Signature};
 
-use super::finding::StyleFinding;
-use super::source::{SourceFile, is_test};
+use super::source::{SourceFile, StyleFinding, is_test};
 
 /// No file is longer without a reason: it holds more than one idea.
 const FILE_LIMIT: usize = 500;

@@ -1,9 +1,11 @@
-//! One Rust file: its text, its items, its tokens, and which of its lines are tests.
+//! One Rust file, with its items, tokens and tests, and a place in it that breaks a rule.
 
 use std::error::Error;
+use std::fmt;
 use std::ops::RangeInclusive;
 
 use proc_macro2::{TokenStream, TokenTree};
+use serde::Serialize;
 use syn::spanned::Spanned;
 use syn::{Attribute, Item};
 
@@ -90,11 +92,18 @@ pub(super) fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
+/// The conditions of what does not ship: tests, and a feature for the tests of other crates.
+const TEST_ONLY: [&str; 2] = ["test", "any(test,feature=\"testing\")"];
+
 /// Whether an item is `#[cfg(test)]`, or a `#[test]` by itself.
 pub(super) fn is_test(item: &Item) -> bool {
     attributes(item).iter().any(|attribute| {
         let is_cfg = attribute.path().is_ident("cfg");
-        let only_test = || attribute.parse_args::<syn::Ident>().is_ok_and(|word| word == "test");
+        let only_test = || {
+            let condition = attribute.meta.require_list().map(|list| list.tokens.to_string());
+            condition
+                .is_ok_and(|condition| TEST_ONLY.contains(&condition.replace(' ', "").as_str()))
+        };
         attribute.path().is_ident("test") || (is_cfg && only_test())
     })
 }
@@ -129,6 +138,28 @@ fn brackets(delimiter: proc_macro2::Delimiter) -> (&'static str, &'static str) {
         Bracket => ("[", "]"),
         Parenthesis => ("(", ")"),
         None => ("", ""),
+    }
+}
+
+/// One place that breaks a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(super) struct StyleFinding {
+    pub(super) file: String,
+    /// From 1; 0 when the whole file is meant.
+    pub(super) line: usize,
+    pub(super) what: String,
+}
+
+impl StyleFinding {
+    /// `what` is wrong with `line` of `file`.
+    pub(super) fn new(file: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for StyleFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
     }
 }
 

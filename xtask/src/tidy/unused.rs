@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use syn::{Ident, ImplItem, Item, Visibility};
 
-use super::finding::StyleFinding;
-use super::source::{SourceFile, Token, lines};
+use super::source::{SourceFile, StyleFinding, Token, lines};
 
 /// The number of files that use each word. A file counts once.
 type FilesOfWord<'a> = BTreeMap<&'a str, usize>;

@@ -4,4 +4,3 @@
 //! without JavaScript, and brings its own.
 
 mod call;
-mod chance;

@@ -4,4 +4,4 @@ mod format;
 mod workspace;
 
 pub use format::{Format, complain, emit, note};
-pub use workspace::{Dependency, Package, Workspace, cargo};
+pub use workspace::{Dependency, Package, Workspace, cargo, program};

@@ -20,10 +20,21 @@ pub struct Workspace {
 }
 
 /// One crate of the workspace.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub struct Package {
     /// Its name.
     pub name: String,
+    /// Its version.
+    pub version: String,
+    /// One sentence about it.
+    pub description: Option<String>,
+    /// The path of its `Cargo.toml`.
+    pub manifest_path: PathBuf,
+    /// The registries that may have it: `None` is all of them, an empty list none.
+    pub publish: Option<Vec<String>>,
+    /// Its tables for other tools.
+    pub metadata: serde_json::Value,
     /// Its dependencies of all kinds.
     pub dependencies: Vec<Dependency>,
     /// Its features, and those that each of them switches on.
@@ -39,6 +50,14 @@ pub struct Dependency {
     pub kind: Option<String>,
 }
 
+impl Package {
+    /// Whether it is published to registries.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+    }
+}
+
 impl Workspace {
     /// Asks cargo.
     ///
@@ -52,6 +71,24 @@ impl Workspace {
         }
         Ok(serde_json::from_slice(&out.stdout)?)
     }
+}
+
+/// Builds a program of this workspace as the tests do, and returns the command that runs it.
+///
+/// With every feature of the workspace its crates are those that the tests have built already.
+///
+/// # Errors
+///
+/// Cargo could not be run, or the program could not be built.
+pub fn program(name: &str) -> Result<Command, Box<dyn Error>> {
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--workspace", "--all-features", "--bin", name]);
+    let status = build.status()?;
+    if !status.success() {
+        return Err(format!("the program {name} could not be built").into());
+    }
+    let file = format!("{name}{}", env::consts::EXE_SUFFIX);
+    Ok(Command::new(Workspace::load()?.target_directory.join("debug").join(file)))
 }
 
 /// The cargo that runs this program.

@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 
 use super::dispatch::{float, rounded};
 use super::load::{Load, LoadEnd};
-use super::stage::LoadFixture;
+use super::load_fixture::LoadFixture;
 use crate::rig::{Reaction, StoreKind, build, connect, run_here};
 use xtask_workbench::{Format, note};
 
@@ -37,8 +37,8 @@ pub(super) fn run(format: Format, deliveries: u32) -> Result<bool, Box<dyn Error
     let binary = build()?;
     let figures = run_here(async {
         let endpoints = (0..ENDPOINTS).map(|_| endpoint()).collect();
-        let stage = LoadFixture::start((&binary, StoreKind::Postgres), endpoints).await?;
-        measure(&stage, usize::try_from(deliveries)?).await
+        let fixture = LoadFixture::start((&binary, StoreKind::Postgres), endpoints).await?;
+        measure(&fixture, usize::try_from(deliveries)?).await
     })?;
     format.show(&figures, &figures)?;
     Ok(figures.bounded)
@@ -80,17 +80,17 @@ struct TableSize {
 
 type Sizes = BTreeMap<String, TableSize>;
 
-async fn measure(stage: &LoadFixture, deliveries: usize) -> Result<BloatFigures, Box<dyn Error>> {
-    let client = connect(stage.database()?.url()).await?;
+async fn measure(fixture: &LoadFixture, deliveries: usize) -> Result<BloatFigures, Box<dyn Error>> {
+    let client = connect(fixture.database()?.url()).await?;
     let messages = deliveries.div_ceil(ENDPOINTS).div_ceil(2);
     let before = sizes(&client).await?;
     let begun = Instant::now();
-    through(stage, messages).await?;
+    through(fixture, messages).await?;
     let took = begun.elapsed();
     sleep(SETTLE).await;
     let half = sizes(&client).await?;
     let begun = Instant::now();
-    through(stage, messages).await?;
+    through(fixture, messages).await?;
     let took = took + begun.elapsed();
     sleep(SETTLE).await;
     let after = sizes(&client).await?;
@@ -102,15 +102,15 @@ async fn measure(stage: &LoadFixture, deliveries: usize) -> Result<BloatFigures,
 }
 
 /// Messages from the first post to the last settlement.
-async fn through(stage: &LoadFixture, messages: usize) -> Result<(), Box<dyn Error>> {
+async fn through(fixture: &LoadFixture, messages: usize) -> Result<(), Box<dyn Error>> {
     note(&format!("{} deliveries", messages * ENDPOINTS));
-    stage.log.begin_anew();
-    let load = stage.load(CONNECTIONS, None, LoadEnd::Messages(messages));
-    let posted = Load { types: Load::ONE_TYPE, ..load }.post(&stage.log).await?;
+    fixture.log.begin_anew();
+    let load = fixture.load(CONNECTIONS, None, LoadEnd::Messages(messages));
+    let posted = Load { types: Load::ONE_TYPE, ..load }.post(&fixture.log).await?;
     let hundred_thousands = u32::try_from(messages * ENDPOINTS / 100_000)? + 1;
     let deliveries = posted.accepted * ENDPOINTS;
-    stage.log.delivered_in_all(deliveries, LIMIT * hundred_thousands).await?;
-    let mut driver = stage.driver().await?;
+    fixture.log.delivered_in_all(deliveries, LIMIT * hundred_thousands).await?;
+    let mut driver = fixture.driver().await?;
     while driver.is_open().await? {
         sleep(Duration::from_millis(100)).await;
     }

@@ -1,10 +1,11 @@
 //! The choice of a measurement and of its output.
 
 use std::error::Error;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{bloat, budget, core, dispatch, neighbours, nodes, peers, queue, sim};
+use super::{allocations, bloat, budget, core, dispatch, neighbours, nodes, peers, queue, sim};
 use crate::rig::{StoreKind, run_optimised};
 use xtask_workbench::Format;
 
@@ -37,6 +38,9 @@ pub(crate) struct Bench {
     /// [default: one node, two for queue on postgres]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
     nodes: Vec<u8>,
+    /// A binary to measure, instead of one that is built for it (dispatch with --nodes)
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
     /// Open deliveries that wait while fresh ones are measured, from few to many (queue)
     /// [default: 1000,100000,1000000]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u32).range(100..=4_000_000))]
@@ -47,6 +51,9 @@ pub(crate) struct Bench {
     /// Show what peers do on an input beside what we do, instead of what it costs (peers).
     #[arg(long)]
     facts: bool,
+    /// Count instructions too, which takes valgrind (peers).
+    #[arg(long)]
+    instructions: bool,
     /// Layouts of calls, each measured alone (budget) [default: all]
     #[arg(long, value_enum, value_delimiter = ',')]
     layouts: Vec<budget::Layout>,
@@ -62,6 +69,10 @@ enum What {
     Core,
     /// The library beside its peers, in one run.
     Peers,
+    /// The programs of the migration guide on one fault script, before and after.
+    Migrations,
+    /// The allocations of a clean call, on every path of the library.
+    Allocations,
     /// The lab's world beside other simulators, on one model.
     Sim,
     /// The dispatcher under load, one node or several.
@@ -78,10 +89,13 @@ enum What {
 
 /// Measures and shows; false when nothing was measured, or it found something wrong.
 pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
-    use What::{Bloat, Budget, Core, Dispatch, Neighbours, Peers, Queue, Sim};
+    use What::{
+        Allocations, Bloat, Budget, Core, Dispatch, Migrations, Neighbours, Peers, Queue, Sim,
+    };
     let Bench { what, format, quick, .. } = *bench;
     refuse("--quick", quick && !matches!(what, Peers | Sim | Dispatch), "peers, sim, dispatch")?;
     refuse("--facts", bench.facts && what != Peers, "peers")?;
+    refuse("--instructions", bench.instructions && what != Peers, "peers")?;
     let timed = matches!(what, Neighbours | Queue | Budget);
     refuse("--seconds", bench.seconds.is_some() && !timed, "neighbours, queue, budget")?;
     refuse("--layouts", !bench.layouts.is_empty() && what != Budget, "budget")?;
@@ -89,17 +103,23 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
     refuse("--store", bench.store.is_some() && !stored, "dispatch, queue, bloat")?;
     let several = matches!(what, Dispatch | Queue);
     refuse("--nodes", !bench.nodes.is_empty() && !several, "dispatch, queue")?;
+    let fleet = what == Dispatch && !bench.nodes.is_empty();
+    refuse("--binary", bench.binary.is_some() && !fleet, "dispatch with --nodes")?;
     refuse("--depths", !bench.depths.is_empty() && what != Queue, "queue")?;
     refuse("--deliveries", bench.deliveries.is_some() && what != Bloat, "bloat")?;
     match what {
         Core => core::run(format),
         Peers if bench.facts => peers::facts(),
-        Peers => peers::run(format, quick),
+        Peers => peers::run(format, (quick, bench.instructions)),
+        Migrations => peers::migrations(format),
+        Allocations => allocations::run(format),
         Sim => sim::run(format, quick),
         Budget => budget::run(format, &bench.layouts, bench.outage_seconds()?),
         Dispatch | Neighbours | Queue | Bloat => {
             bench.check_store()?;
-            run_optimised().unwrap_or_else(|| bench.dispatcher())
+            // A binary of one's own is measured by the build that is there.
+            let again = if bench.binary.is_none() { run_optimised() } else { None };
+            again.unwrap_or_else(|| bench.dispatcher())
         }
     }
 }
@@ -140,7 +160,7 @@ impl Bench {
             }
             What::Bloat => bloat::run(self.format, self.deliveries.unwrap_or(DELIVERIES)),
             What::Dispatch if !self.nodes.is_empty() => {
-                nodes::run(self.format, self.quick, &self.nodes)
+                nodes::run(self.format, self.quick, &self.nodes, self.binary.as_deref())
             }
             What::Dispatch => dispatch::run(self.format, self.quick, store),
             _ => neighbours::run(self.format, self.seconds.unwrap_or(SECONDS)),

@@ -11,7 +11,7 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::load::{LoadEnd, Posted};
-use super::stage::{LoadFixture, Setup};
+use super::load_fixture::{LoadFixture, Setup};
 use crate::rig::{Reaction, StoreKind, build, median, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -102,20 +102,20 @@ struct Single {
 
 impl Single {
     async fn measure(setup: Setup<'_>, posting: Duration) -> Result<Self, Box<dyn Error>> {
-        let stage = LoadFixture::start(setup, vec![endpoint(CONCURRENCY)]).await?;
+        let fixture = LoadFixture::start(setup, vec![endpoint(CONCURRENCY)]).await?;
         // What a start leaves behind has settled after a second.
         sleep(Duration::from_secs(1)).await;
-        let (idle_mib, _) = stage.process().rss_mib()?;
-        let cpu = stage.process().cpu_ms()?;
-        let load = stage.load(CONNECTIONS, None, LoadEnd::After(posting));
-        let posted = load.post(&stage.log).await?;
-        stage.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
-        let cpu = stage.process().cpu_ms()? - cpu;
-        let (_, peak_mib) = stage.process().rss_mib()?;
+        let (idle_mib, _) = fixture.process().rss_mib()?;
+        let cpu = fixture.process().cpu_ms()?;
+        let load = fixture.load(CONNECTIONS, None, LoadEnd::After(posting));
+        let posted = load.post(&fixture.log).await?;
+        fixture.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
+        let cpu = fixture.process().cpu_ms()? - cpu;
+        let (_, peak_mib) = fixture.process().rss_mib()?;
         let posting = posted.until.saturating_duration_since(posted.from);
         Ok(Self {
             accepted: float(posted.accepted) / posting.as_secs_f64(),
-            delivered: deliveries_per_s(&stage, posted, 1),
+            delivered: deliveries_per_s(&fixture, posted, 1),
             // OK because a run takes far less than 2^52 ms.
             cpu_ms: float(usize::try_from(cpu)?) / float(posted.accepted),
             idle_mib,
@@ -126,20 +126,20 @@ impl Single {
 
 /// Deliveries a second of messages that go to many endpoints, and the most memory used.
 async fn fan_out_rate(setup: Setup<'_>) -> Result<(f64, f64), Box<dyn Error>> {
-    let stage = LoadFixture::start(setup, (0..FAN_OUT).map(|_| endpoint(16)).collect()).await?;
-    let load = stage.load(FAN_OUT_CONNECTIONS, None, LoadEnd::Messages(FAN_OUT_MESSAGES));
-    let posted = load.post(&stage.log).await?;
-    stage.log.delivered(FAN_OUT, posted.accepted, DRAIN_LIMIT).await?;
-    Ok((deliveries_per_s(&stage, posted, FAN_OUT), stage.process().rss_mib()?.1))
+    let fixture = LoadFixture::start(setup, (0..FAN_OUT).map(|_| endpoint(16)).collect()).await?;
+    let load = fixture.load(FAN_OUT_CONNECTIONS, None, LoadEnd::Messages(FAN_OUT_MESSAGES));
+    let posted = load.post(&fixture.log).await?;
+    fixture.log.delivered(FAN_OUT, posted.accepted, DRAIN_LIMIT).await?;
+    Ok((deliveries_per_s(&fixture, posted, FAN_OUT), fixture.process().rss_mib()?.1))
 }
 
 /// From accepted to arrived at this pace: the median and the 99th percentile in ms.
 async fn latency(setup: Setup<'_>, pace: f64, paced: Duration) -> Result<[f64; 2], Box<dyn Error>> {
-    let stage = LoadFixture::start(setup, vec![endpoint(CONCURRENCY)]).await?;
+    let fixture = LoadFixture::start(setup, vec![endpoint(CONCURRENCY)]).await?;
     let posted =
-        stage.load(CONNECTIONS, Some(pace), LoadEnd::After(paced)).post(&stage.log).await?;
-    stage.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
-    let sorted = stage.log.latencies(1);
+        fixture.load(CONNECTIONS, Some(pace), LoadEnd::After(paced)).post(&fixture.log).await?;
+    fixture.log.delivered(1, posted.accepted, DRAIN_LIMIT).await?;
+    let sorted = fixture.log.latencies(1);
     Ok([quantile(&sorted, 500), quantile(&sorted, 990)])
 }
 
@@ -148,8 +148,8 @@ fn endpoint(concurrency: u32) -> (serde_json::Value, Reaction) {
 }
 
 /// From the first post to the last arrival.
-fn deliveries_per_s(stage: &LoadFixture, posted: Posted, endpoints: usize) -> f64 {
-    let last = stage.log.last().unwrap_or(posted.until);
+fn deliveries_per_s(fixture: &LoadFixture, posted: Posted, endpoints: usize) -> f64 {
+    let last = fixture.log.last().unwrap_or(posted.until);
     let span = last.saturating_duration_since(posted.from);
     float(posted.accepted * endpoints) / span.as_secs_f64()
 }

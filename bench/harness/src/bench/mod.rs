@@ -1,19 +1,19 @@
-//! Costs, measured on this machine: the engine, the library beside its peers, the
+//! Costs, measured on this machine: the engine, the library beside its peers and by its allocations, the
 //! lab beside other simulators, the dispatcher under load (one node or several, with a deep queue, after many
 //! deliveries), what one bad endpoint costs the others, and how many retries the default budget lets through.
 
+mod allocations;
 mod bloat;
 mod budget;
 mod chore;
 mod core;
 mod dispatch;
 mod load;
-mod log;
+mod load_fixture;
 mod neighbours;
 mod nodes;
 mod peers;
 mod queue;
 mod sim;
-mod stage;
 
 pub(crate) use chore::{Bench, run};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::load::LoadEnd;
-use super::stage::LoadFixture;
+use super::load_fixture::LoadFixture;
 use crate::rig::{Reaction, StoreKind, build, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -65,12 +65,12 @@ async fn one(
     note(&format!("{} endpoints for {length:?}: {what}", HEALTHY + 1));
     let mut endpoints = vec![(json!({}), Reaction::Answer(200)); HEALTHY];
     endpoints.push((settings, sick));
-    let stage = LoadFixture::start((binary, StoreKind::Embedded), endpoints).await?;
-    let load = stage.load(CONNECTIONS, Some(PACE), LoadEnd::After(length));
-    let posted = load.post(&stage.log).await?;
-    stage.log.delivered(HEALTHY, posted.accepted, DRAIN_LIMIT).await?;
-    let p99 = quantile(&stage.log.latencies(HEALTHY), 990);
-    Ok(((p99 * 1000.0).round() / 1000.0, stage.log.duplicates()))
+    let fixture = LoadFixture::start((binary, StoreKind::Embedded), endpoints).await?;
+    let load = fixture.load(CONNECTIONS, Some(PACE), LoadEnd::After(length));
+    let posted = load.post(&fixture.log).await?;
+    fixture.log.delivered(HEALTHY, posted.accepted, DRAIN_LIMIT).await?;
+    let p99 = quantile(&fixture.log.latencies(HEALTHY), 990);
+    Ok(((p99 * 1000.0).round() / 1000.0, fixture.log.duplicates()))
 }
 
 /// The figures of Svix 1.100.0 with the same endpoints and pace; its duplicates are those of one that drips.

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use super::dispatch::{float, rounded};
 use super::load::{Load, LoadEnd};
-use super::stage::{LoadFixture, Setup};
+use super::load_fixture::{LoadFixture, Setup};
 use crate::rig::{Reaction, StoreKind, build, connect, family_ms, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -22,8 +23,13 @@ const ENDPOINTS: usize = 32;
 const DRAIN_LIMIT: Duration = Duration::from_secs(120);
 
 /// Measures each number of nodes on a database of its own, and shows.
-pub(super) fn run(format: Format, quick: bool, nodes: &[u8]) -> Result<bool, Box<dyn Error>> {
-    let binary = build()?;
+pub(super) fn run(
+    format: Format,
+    quick: bool,
+    nodes: &[u8],
+    binary: Option<&Path>,
+) -> Result<bool, Box<dyn Error>> {
+    let binary = binary.map_or_else(build, |path| Ok(path.to_owned()))?;
     let spans = if quick { [1, 2] } else { [5, 10] }.map(Duration::from_secs);
     let figures = run_here(measure((&binary, StoreKind::Postgres), nodes, spans))?;
     format.show(&figures, &figures)?;
@@ -51,6 +57,11 @@ struct NodesRow {
     /// Shares of all cores under full load.
     cpu_nodes: f64,
     cpu_postgres: f64,
+    /// Per accepted message, until all are delivered: processor time of all processes of PostgreSQL, bytes of its
+    /// write-ahead log, and transactions, which it counts up to a second late.
+    db_cpu_ms_per_message: f64,
+    wal_bytes_per_message: f64,
+    transactions_per_message: f64,
     rss_mib: f64,
     /// Arrivals of what had been answered with a 2xx.
     duplicates: usize,
@@ -66,16 +77,16 @@ async fn measure(
     for nodes in nodes.iter().map(|nodes| usize::from(*nodes)) {
         note(&format!("nodes: {nodes}"));
         let endpoints = (0..ENDPOINTS).map(endpoint).collect();
-        let stage = LoadFixture::of_several(setup, nodes, endpoints).await?;
-        let row = NodesRow::under_full_load(&stage, nodes, posting, cores).await?;
+        let fixture = LoadFixture::of_several(setup, nodes, endpoints).await?;
+        let row = NodesRow::under_full_load(&fixture, nodes, posting, cores).await?;
         let least = |row: &NodesRow| row.accepted_per_s.min(row.delivered_per_s);
         let pace = rows.first().map_or_else(|| least(&row), least) / 2.0;
-        stage.log.begin_anew();
-        let posted = load(&stage, Some(pace), paced).post(&stage.log).await?;
-        stage.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
-        let sorted = stage.log.latencies(ENDPOINTS);
+        fixture.log.begin_anew();
+        let posted = load(&fixture, Some(pace), paced).post(&fixture.log).await?;
+        fixture.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
+        let sorted = fixture.log.latencies(ENDPOINTS);
         let [p50_ms, p99_ms] = [500, 990].map(|part| rounded(quantile(&sorted, part)));
-        let duplicates = row.duplicates + stage.log.duplicates();
+        let duplicates = row.duplicates + fixture.log.duplicates();
         rows.push(NodesRow { p50_ms, p99_ms, duplicates, ..row });
     }
     Ok(NodeFigures { cores, rows })
@@ -84,16 +95,17 @@ async fn measure(
 impl NodesRow {
     /// As many messages as can be; without latencies.
     async fn under_full_load(
-        stage: &LoadFixture,
+        fixture: &LoadFixture,
         nodes: usize,
         posting: Duration,
         cores: usize,
     ) -> Result<Self, Box<dyn Error>> {
-        let database = stage.database()?;
+        let database = fixture.database()?;
         let client = connect(database.url()).await?;
         let cpu = async || -> Result<[u64; 2], Box<dyn Error>> {
-            Ok([stage.cpu_ms()?, family_ms(database.postmaster()?)?])
+            Ok([fixture.cpu_ms()?, family_ms(database.postmaster()?)?])
         };
+        let work_before = DatabaseWork::read(&client).await?;
         let (before, begun) = (cpu().await?, Instant::now());
         let counting = async {
             sleep(posting / 2).await;
@@ -101,15 +113,19 @@ impl NodesRow {
             Ok(client.query_one(sql, &[]).await?.try_get::<_, i64>(0)?)
         };
         let (posted, connections) =
-            tokio::try_join!(load(stage, None, posting).post(&stage.log), counting)?;
-        stage.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
+            tokio::try_join!(load(fixture, None, posting).post(&fixture.log), counting)?;
+        fixture.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
         let (after, took) = (cpu().await?, begun.elapsed());
+        let work = DatabaseWork::read(&client).await?.since(work_before);
+        let per_message = |count: u64| -> Result<f64, Box<dyn Error>> {
+            Ok(rounded(float(usize::try_from(count)?) / float(posted.accepted)))
+        };
         let share = |at: usize| -> Result<f64, Box<dyn Error>> {
             let used = float(usize::try_from(after[at].saturating_sub(before[at]))?);
             Ok(rounded(used / 1e3 / took.as_secs_f64() / float(cores)))
         };
         let posting = posted.until.saturating_duration_since(posted.from);
-        let last = stage.log.last().unwrap_or(posted.until);
+        let last = fixture.log.last().unwrap_or(posted.until);
         let until_last = last.saturating_duration_since(posted.from);
         Ok(Self {
             nodes,
@@ -120,14 +136,43 @@ impl NodesRow {
             connections,
             cpu_nodes: share(0)?,
             cpu_postgres: share(1)?,
-            rss_mib: rounded(stage.rss_mib()?),
-            duplicates: stage.log.duplicates(),
+            db_cpu_ms_per_message: per_message(after[1].saturating_sub(before[1]))?,
+            wal_bytes_per_message: per_message(work.wal_bytes)?,
+            transactions_per_message: per_message(work.transactions)?,
+            rss_mib: rounded(fixture.rss_mib()?),
+            duplicates: fixture.log.duplicates(),
         })
     }
 }
 
-fn load(stage: &LoadFixture, pace: Option<f64>, span: Duration) -> Load {
-    Load { types: ENDPOINTS, ..stage.load(CONNECTIONS, pace, LoadEnd::After(span)) }
+/// The work of a database since it was made.
+#[derive(Clone, Copy, Debug)]
+struct DatabaseWork {
+    wal_bytes: u64,
+    transactions: u64,
+}
+
+impl DatabaseWork {
+    async fn read(client: &tokio_postgres::Client) -> Result<Self, Box<dyn Error>> {
+        let sql = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint, xact_commit \
+                   FROM pg_stat_database WHERE datname = current_database()";
+        let row = client.query_one(sql, &[]).await?;
+        let count = |at: usize| -> Result<u64, Box<dyn Error>> {
+            Ok(row.try_get::<_, i64>(at)?.cast_unsigned())
+        };
+        Ok(Self { wal_bytes: count(0)?, transactions: count(1)? })
+    }
+
+    const fn since(self, before: Self) -> Self {
+        Self {
+            wal_bytes: self.wal_bytes.saturating_sub(before.wal_bytes),
+            transactions: self.transactions.saturating_sub(before.transactions),
+        }
+    }
+}
+
+fn load(fixture: &LoadFixture, pace: Option<f64>, span: Duration) -> Load {
+    Load { types: ENDPOINTS, ..fixture.load(CONNECTIONS, pace, LoadEnd::After(span)) }
 }
 
 /// One that wants the messages of one type.
@@ -141,17 +186,18 @@ impl fmt::Display for NodeFigures {
         writeln!(
             f,
             "| nodes | accepted/s | delivered/s | p50 ms | p99 ms | connections | nodes' share of \
-             the cores | PostgreSQL's | MiB | duplicates |"
+             the cores | PostgreSQL's | its ms/message | WAL bytes/message | \
+             transactions/message | MiB | duplicates |"
         )?;
-        writeln!(f, "|{}", " ---: |".repeat(10))?;
+        writeln!(f, "|{}", " ---: |".repeat(13))?;
         self.rows.iter().try_for_each(|row| {
             let NodesRow { nodes, accepted_per_s, delivered_per_s, p50_ms, p99_ms, .. } = row;
             write!(f, "| {nodes} | {accepted_per_s} | {delivered_per_s} | {p50_ms} | {p99_ms} ")?;
             let NodesRow { connections, cpu_nodes, cpu_postgres, rss_mib, duplicates, .. } = row;
-            writeln!(
-                f,
-                "| {connections} | {cpu_nodes} | {cpu_postgres} | {rss_mib} | {duplicates} |"
-            )
+            let NodesRow { db_cpu_ms_per_message: cpu, wal_bytes_per_message: wal, .. } = row;
+            write!(f, "| {connections} | {cpu_nodes} | {cpu_postgres} | {cpu} | {wal} ")?;
+            let transactions = row.transactions_per_message;
+            writeln!(f, "| {transactions} | {rss_mib} | {duplicates} |")
         })
     }
 }

@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::dispatch::{float, rounded};
 use super::load::{Load, LoadEnd};
-use super::stage::{LoadFixture, Setup};
+use super::load_fixture::{LoadFixture, Setup};
 use crate::rig::{Driver, Reaction, StoreKind, build, quantile, run_here};
 use xtask_workbench::{Format, note};
 
@@ -83,9 +83,9 @@ async fn measure(
     };
     let disabled = || (json!({ "events": [WAITING] }), Reaction::Answer(500));
     let endpoints = (0..FRESH).map(fresh).chain((0..DISABLED).map(|_| disabled())).collect();
-    let stage = LoadFixture::of_several(setup, nodes, endpoints).await?;
-    let mut driver = stage.driver().await?;
-    for endpoint in &stage.endpoints()[FRESH..] {
+    let fixture = LoadFixture::of_several(setup, nodes, endpoints).await?;
+    let mut driver = fixture.driver().await?;
+    for endpoint in &fixture.endpoints()[FRESH..] {
         driver.disable(endpoint).await?;
     }
     let (mut rows, mut depth) = (Vec::new(), 0);
@@ -93,7 +93,7 @@ async fn measure(
         note(&format!("depth {wanted}"));
         let filled_per_s = fill(&mut driver, &mut depth, wanted).await?;
         sleep(SETTLE).await;
-        rows.push(DepthRow { filled_per_s, ..DepthRow::measure(&stage, depth, span).await? });
+        rows.push(DepthRow { filled_per_s, ..DepthRow::measure(&fixture, depth, span).await? });
     }
     Ok(QueueFigures { nodes, flat: is_flat(&rows), rows })
 }
@@ -120,15 +120,15 @@ async fn fill(
 
 impl DepthRow {
     async fn measure(
-        stage: &LoadFixture,
+        fixture: &LoadFixture,
         depth: usize,
         span: Duration,
     ) -> Result<Self, Box<dyn Error>> {
-        stage.log.begin_anew();
-        let load = stage.load(CONNECTIONS, Some(PACE), LoadEnd::After(span));
-        let posted = Load { types: FRESH, ..load }.post(&stage.log).await?;
-        stage.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
-        let (accepted, claimed) = (stage.log.acceptances(), stage.log.latencies(FRESH));
+        fixture.log.begin_anew();
+        let load = fixture.load(CONNECTIONS, Some(PACE), LoadEnd::After(span));
+        let posted = Load { types: FRESH, ..load }.post(&fixture.log).await?;
+        fixture.log.delivered_in_all(posted.accepted, DRAIN_LIMIT).await?;
+        let (accepted, claimed) = (fixture.log.acceptances(), fixture.log.latencies(FRESH));
         let of = |sorted: &[Duration], part| rounded(quantile(sorted, part));
         Ok(Self {
             depth,
@@ -137,7 +137,7 @@ impl DepthRow {
             accept_p99_ms: of(&accepted, 990),
             claim_p50_ms: of(&claimed, 500),
             claim_p99_ms: of(&claimed, 990),
-            rss_mib: rounded(stage.rss_mib()?),
+            rss_mib: rounded(fixture.rss_mib()?),
         })
     }
 }

@@ -1,5 +1,6 @@
-//! The lab's world beside other simulators, on one model: builds `bench/sim-peers` and runs every
-//! engine in a process of its own, so that each one's memory is its own.
+//! The lab's world beside other simulators: builds them, runs them, and shows what they measured.
+//!
+//! Every engine of `bench/sim-peers` runs in a process of its own, so that each one's memory is its own.
 
 use std::error::Error;
 use std::fmt;
@@ -7,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
+use xtask_workbench::{Format, Workspace, cargo, note};
 
 use crate::rig::ScratchFolder;
-use xtask_workbench::{Format, Workspace, cargo, note};
 
 /// Measures and shows; false when nothing was measured.
 pub(crate) fn run(format: Format, quick: bool) -> Result<bool, Box<dyn Error>> {
@@ -48,6 +49,7 @@ const FULL: &[(&str, u32)] = &[
     ("tokio", 1_000_000),
     ("simpy", 100_000),
 ];
+
 const QUICK: &[(&str, u32)] = &[
     ("stagger", 10_000),
     ("stagger", 100_000),
@@ -56,6 +58,7 @@ const QUICK: &[(&str, u32)] = &[
     ("tokio", 10_000),
     ("simpy", 10_000),
 ];
+
 /// Runs of each engine, of which the least disturbed one counts.
 const ROUNDS: u32 = 3;
 
@@ -94,15 +97,16 @@ impl MeasuredModel {
 }
 
 fn build(peers: &Path) -> Result<PathBuf, Box<dyn Error>> {
-    let manifest = peers.join("Cargo.toml");
-    let out = cargo()
-        .args(["build", "--quiet", "--release", "--locked", "--message-format=json"])
-        .arg("--manifest-path")
-        .arg(manifest)
-        .stderr(Stdio::inherit())
-        .output()?;
+    let mut command = cargo();
+    command.args(["build", "--quiet", "--release", "--locked", "--message-format=json"]);
+    executable_of(command.arg("--manifest-path").arg(peers.join("Cargo.toml")))
+}
+
+/// Builds a program, and finds it.
+pub(super) fn executable_of(build: &mut Command) -> Result<PathBuf, Box<dyn Error>> {
+    let out = build.stderr(Stdio::inherit()).output()?;
     if !out.status.success() {
-        return Err("the simulators could not be built".into());
+        return Err(format!("{build:?} failed").into());
     }
     let built = String::from_utf8_lossy(&out.stdout);
     built.lines().find_map(executable).ok_or_else(|| "cargo named no executable".into())

@@ -1,5 +1,6 @@
 //! One node of the run: a process, and what connects it with its database.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,15 +9,15 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::sleep;
-
-use super::options::Crash;
-use super::poster::Place;
-use super::roster::Roster;
-use crate::rig::{Cable, Home, Process, Site};
 use xtask_workbench::note;
 
+use super::cast::Crash;
+use super::leaders::Roster;
+use super::poster::Place;
+use crate::rig::{Cable, Home, Process, Site};
+
 /// The longest time that a node may take to end.
-const END_LIMIT: Duration = Duration::from_secs(40);
+const END_LIMIT: Duration = Duration::from_secs(120);
 
 /// Starts in a row that may fail, and how long to wait before the next one.
 const MOST_FAILED: usize = 5;
@@ -126,12 +127,16 @@ impl Node {
         Ok(())
     }
 
-    /// Has it stand still for as long as `span`.
-    pub(super) async fn pause(&self, span: Duration) -> Result<(), Box<dyn Error>> {
+    /// Has it stand still until `over` is ready, which gets the ports of its connections.
+    pub(super) async fn pause(
+        &self,
+        over: impl AsyncFnOnce(BTreeSet<u16>) -> Result<(), Box<dyn Error>>,
+    ) -> Result<(), Box<dyn Error>> {
         self.process.pause()?;
         self.fall();
-        sleep(span).await;
+        let waited = over(self.process.ports()?).await;
         self.process.go_on()?;
+        waited?;
         self.rise();
         Ok(())
     }

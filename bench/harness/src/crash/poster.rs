@@ -26,7 +26,7 @@ const AWAY: Duration = Duration::from_millis(5);
 const ANSWER: Duration = Duration::from_secs(1);
 const REST: Duration = Duration::from_secs(2);
 /// No message is posted for longer than this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// The address of a node, if it is up.
 pub(super) type Place = watch::Receiver<Option<SocketAddr>>;

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::cap::{Cap, JITTER};
-use super::leaders::Found;
-use super::probes::Probes;
-use super::trouble::Trouble;
+use super::cast::Trouble;
+use super::checks::{Cap, CapVerdict, Probes};
+use super::leaders::{Found, ShardSpread};
 
 /// Counts are of deliveries, one for each message and endpoint that wants it.
 #[derive(Debug, Default, Serialize)]
@@ -26,6 +25,8 @@ pub(super) struct CrashReport {
     pub(super) dead: usize,
     /// Of these: neither.
     pub(super) lost: usize,
+    /// Messages that a restored database has forgotten, and which count nowhere else.
+    pub(super) undone: usize,
     /// Came again after a 2xx.
     pub(super) duplicates: usize,
     /// Came, or was accepted again, under another id.
@@ -42,48 +43,63 @@ pub(super) struct Together {
     /// seen to have one, until it was led by a node that was well. Without the time that PostgreSQL was
     /// away.
     longest_without_leader_s: f64,
+    /// The time for which the machine paused the harness, which counts in none of these.
+    paused_s: f64,
     /// Attempts at an endpoint with a cap on its rate beyond what it allows in any window, at the
     /// receiver, with an allowance of so much for the way there; and the most that one was too early.
     cap_exceeded: usize,
     cap_jitter_allowed_ms: f64,
     cap_jitter_ms: f64,
+    /// Drains after which the node was still a member: it had ended without them.
+    drains_skipped: usize,
+    /// Attempts of a node that the others had evicted, before it joined again.
+    sent_after_eviction: usize,
     /// Probes of a breaker, and those that came while another one was under way.
     probes: usize,
     probes_overlapping: usize,
-    /// The most and the least shards that a node led, when all had lived for some leases.
+    /// The most and the least shards that a node led at the end, when all had lived for some leases.
     shards_most: Option<usize>,
     shards_least: Option<usize>,
 }
 
 impl Together {
-    pub(super) fn new(lease: Duration, found: Found, (cap, probes): (Cap, Probes)) -> Self {
+    pub(super) fn new(
+        lease: Duration,
+        found: Found,
+        (cap, probes): (Cap, Probes),
+        (drains_skipped, sent_after_eviction): (usize, usize),
+    ) -> Self {
         let thousandths = |figure: f64| (figure * 1e3).round() / 1e3;
-        let ((cap_exceeded, early), (probes, probes_overlapping)) = (cap.found(), probes.found());
+        let CapVerdict { exceeded, allowed, earliest } = cap.found(found.longest_pause);
+        let (probes, probes_overlapping) = probes.found();
         Self {
             lease_s: lease.as_secs_f64(),
             longest_without_leader_s: thousandths(found.longest.as_secs_f64()),
-            cap_exceeded,
-            cap_jitter_allowed_ms: JITTER.as_secs_f64() * 1e3,
-            cap_jitter_ms: thousandths(early.as_secs_f64() * 1e3),
+            paused_s: thousandths(found.paused.as_secs_f64()),
+            cap_exceeded: exceeded,
+            cap_jitter_allowed_ms: thousandths(allowed.as_secs_f64() * 1e3),
+            cap_jitter_ms: thousandths(earliest.as_secs_f64() * 1e3),
+            drains_skipped,
+            sent_after_eviction,
             probes,
             probes_overlapping,
-            shards_most: found.spread.map(|(most, _)| most),
-            shards_least: found.spread.map(|(_, least)| least),
+            shards_most: found.spread.map(|spread| spread.most),
+            shards_least: found.spread.map(|spread| spread.least),
         }
     }
 
     fn is_good(&self) -> bool {
-        let uneven = self.shards_most.zip(self.shards_least).map(|(most, least)| most - least);
+        let spread = self.shards_most.zip(self.shards_least);
+        let spread = spread.map(|(most, least)| ShardSpread { most, least });
         self.longest_without_leader_s <= self.lease_s
             && self.cap_exceeded == 0
+            && self.drains_skipped == 0
+            && self.sent_after_eviction == 0
             && self.probes > 0
             && self.probes_overlapping == 0
-            && uneven.is_some_and(|uneven| uneven <= UNEVEN)
+            && spread.is_some_and(ShardSpread::is_even)
     }
 }
-
-/// The most shards by which two nodes may differ: the remainder of an even share.
-const UNEVEN: usize = 1;
 
 impl CrashReport {
     /// Whether nothing was lost, receivers can tell every duplicate, and nodes did together what one does.
@@ -106,6 +122,7 @@ impl fmt::Display for CrashReport {
         writeln!(f, "{delivered:>10} delivered")?;
         writeln!(f, "{dead:>10} dead, as the receiver asked for")?;
         writeln!(f, "{lost:>10} lost")?;
+        writeln!(f, "{:>10} messages undone by a restored database", self.undone)?;
         writeln!(f, "{:>10} duplicates with the same id", self.duplicates)?;
         writeln!(f, "{:>10} under another id", self.duplicates_with_new_id)?;
         self.together.map_or(Ok(()), |together| together.fmt(f))
@@ -116,9 +133,12 @@ impl fmt::Display for Together {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { longest_without_leader_s: longest, lease_s, .. } = self;
         writeln!(f, "{longest:>10} s: the longest without a leader; a lease is {lease_s} s")?;
+        writeln!(f, "{:>10} s: pauses of the machine, which do not count", self.paused_s)?;
         let Self { cap_exceeded, cap_jitter_ms, cap_jitter_allowed_ms, .. } = self;
         writeln!(f, "{cap_exceeded:>10} attempts beyond a cap on the rate")?;
         writeln!(f, "{cap_jitter_ms:>10} ms too early, of {cap_jitter_allowed_ms} allowed")?;
+        writeln!(f, "{:>10} drains skipped", self.drains_skipped)?;
+        writeln!(f, "{:>10} attempts of evicted nodes", self.sent_after_eviction)?;
         writeln!(f, "{:>10} probes, {} overlapping", self.probes, self.probes_overlapping)?;
         match self.shards_most.zip(self.shards_least) {
             Some((most, least)) => writeln!(f, "{most:>10} shards at most, {least} at least"),
@@ -132,12 +152,13 @@ mod tests {
     use super::*;
 
     fn together() -> Together {
-        let found = Found { longest: Duration::from_secs(2), spread: Some((86, 85)) };
+        let spread = Some(ShardSpread { most: 86, least: 85 });
+        let found = Found { longest: Duration::from_secs(2), spread, ..Found::default() };
         let mut probes = Probes::default();
         probes.judge(true);
         probes.arrived(tokio::time::Instant::now());
         let cap = Cap::new(Duration::from_secs(1), Duration::ZERO);
-        Together::new(Duration::from_secs(2), found, (cap, probes))
+        Together::new(Duration::from_secs(2), found, (cap, probes), (0, 0))
     }
 
     #[test]
@@ -147,6 +168,8 @@ mod tests {
         let bad = [
             Together { longest_without_leader_s: 2.001, ..good },
             Together { cap_exceeded: 1, ..good },
+            Together { drains_skipped: 1, ..good },
+            Together { sent_after_eviction: 1, ..good },
             Together { probes_overlapping: 1, ..good },
             Together { probes: 0, ..good },
             Together { shards_least: Some(84), ..good },

@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use stagger_testkit::Mix;
 use tokio::time::{Instant, sleep};
+use xtask_workbench::note;
 
-use super::cast::Role;
+use super::cast::{Crash, Deck, Role};
 use super::cluster::Cluster;
 use super::leaders::Leaders;
 use super::ledger::DeliveryLedger;
-use super::options::Crash;
 use super::poster::Posters;
 use super::report::{CrashReport, Together};
-use super::trouble::Deck;
 use crate::rig::{Driver, Home, Receiver, build, run_here};
-use xtask_workbench::note;
 
 /// After how long several nodes replace one that is silent.
 const LEASE: Duration = Duration::from_secs(2);
-/// The time after which the breaker of the failing endpoint must be open.
-const TRIP: Duration = Duration::from_secs(2);
-/// The longest time to finish after the last round: a breaker may have opened at its end, and each
+/// The longest time until the breaker of the failing endpoint is open, and the time after that until all
+/// attempts that began before have ended: their own time limit.
+const TRIP_LIMIT: Duration = Duration::from_secs(60);
+const ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
+/// The longest time without a delivery after the last round: a breaker may have opened at its end, and each
 /// failed probe doubles its open time.
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// The interval between checks whether everything is finished.
@@ -45,12 +45,13 @@ async fn rounds(binary: &Path, crash: &Crash) -> Result<CrashReport, Box<dyn Err
     let home = Home::new("crash", crash.store)?;
     let ledger = Arc::new(DeliveryLedger::new(crash.seed, Role::of(nodes)));
     let receiver = Receiver::start(Arc::clone(&ledger)).await?;
-    let mut cluster = Cluster::start(binary, &home, crash, LEASE).await?;
+    let mut cluster = Cluster::start(binary, &home, (crash, &ledger), LEASE).await?;
     let (application, endpoints) = cluster.introduce(ledger.roles(), &receiver).await?;
     let posters = Posters::start(&cluster.places(), &application, &ledger);
     let leaders = match home.database().filter(|_| nodes > 1) {
         Some(database) => {
-            sleep(TRIP).await;
+            wait_for_breaker(&cluster, &application, &endpoints, &ledger).await?;
+            sleep(ATTEMPT_LIMIT).await;
             ledger.breaker_is_open();
             Some(Leaders::watch(database.url(), nodes, LEASE, cluster.roster()).await?)
         }
@@ -68,8 +69,9 @@ async fn rounds(binary: &Path, crash: &Crash) -> Result<CrashReport, Box<dyn Err
     ledger.heal();
     let together = match leaders {
         Some(leaders) => {
-            sleep(Leaders::until_spread(LEASE)).await;
-            Some(Together::new(LEASE, leaders.stop().await?, ledger.spared()))
+            leaders.even_spread().await;
+            let sent = (cluster.drains_skipped(), ledger.sent_after_eviction());
+            Some(Together::new(LEASE, leaders.stop().await?, ledger.spared(), sent))
         }
         None => None,
     };
@@ -80,6 +82,30 @@ async fn rounds(binary: &Path, crash: &Crash) -> Result<CrashReport, Box<dyn Err
     Ok(CrashReport { nodes, troubles, together, ..balance })
 }
 
+/// Waits until the breaker of the endpoint that is down is open.
+async fn wait_for_breaker(
+    cluster: &Cluster<'_>,
+    application: &str,
+    endpoints: &[String],
+    ledger: &DeliveryLedger,
+) -> Result<(), Box<dyn Error>> {
+    let down = ledger.roles().iter().zip(endpoints).find(|(role, _)| **role == Role::Down);
+    let Some((_, down)) = down else { return Ok(()) };
+    let mut driver = Driver::resume(cluster.addr()?, application.to_owned()).await?;
+    let until = Instant::now() + TRIP_LIMIT;
+    loop {
+        let state = driver.state(down).await?;
+        if matches!(&state[..], "open" | "half_open") {
+            return Ok(());
+        }
+        if Instant::now() > until {
+            let why = format!("the endpoint that is down is {state} after {TRIP_LIMIT:?}");
+            return Err(why.into());
+        }
+        sleep(LOOK).await;
+    }
+}
+
 /// Waits until the dispatcher has nothing left to do, or for too long; its dead letters.
 async fn drain(
     cluster: &Cluster<'_>,
@@ -88,12 +114,15 @@ async fn drain(
     ledger: &DeliveryLedger,
 ) -> Result<HashSet<(String, usize)>, Box<dyn Error>> {
     let mut driver = Driver::resume(cluster.addr()?, application.to_owned()).await?;
-    let until = Instant::now() + DRAIN_LIMIT;
-    while driver.is_open().await? && Instant::now() < until {
+    let (mut missing, mut progress) = (ledger.missing(), Instant::now());
+    while driver.is_open().await? && progress.elapsed() < DRAIN_LIMIT {
         sleep(LOOK).await;
+        if ledger.missing() < missing {
+            (missing, progress) = (ledger.missing(), Instant::now());
+        }
     }
-    if Instant::now() >= until {
-        note(&format!("not everything is finished after {DRAIN_LIMIT:?}; the rest counts as lost"));
+    if progress.elapsed() >= DRAIN_LIMIT {
+        note(&format!("nothing was delivered for {DRAIN_LIMIT:?}; the rest counts as lost"));
         for (endpoint, role) in endpoints.iter().zip(ledger.roles()) {
             note(&format!("    {role:?}: {}", driver.standing(endpoint).await?));
         }

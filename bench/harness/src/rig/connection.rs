@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 /// More than any answer that the chores ask for, so that a server gone mad ends the run.
 const ANSWER_LIMIT: usize = 8 << 20;
@@ -63,9 +63,21 @@ pub(crate) struct Connection {
     buffer: Vec<u8>,
 }
 
+/// Connects from an address of this host. All of 127.0.0.0/8 is loopback on Linux, so that clients of one
+/// host can be told apart there.
+pub(crate) async fn dial_from(source: Ipv4Addr, addr: SocketAddr) -> io::Result<TcpStream> {
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::new(IpAddr::V4(source), 0))?;
+    socket.connect(addr).await
+}
+
 impl Connection {
     pub(crate) async fn open(addr: SocketAddr) -> io::Result<Self> {
-        let stream = TcpStream::connect(addr).await?;
+        Self::over(TcpStream::connect(addr).await?)
+    }
+
+    /// The same over a stream that is open.
+    pub(crate) fn over(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: Vec::with_capacity(4096) })
     }

@@ -8,15 +8,15 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::connection::{Connection, HttpRequest};
-use super::marker::Marker;
 use super::process::ADMIN_KEY;
+use super::receiver::Marker;
 
 /// Items of a page: as many as the API gives.
 const PAGE: usize = 250;
 
 /// The longest time for a node to learn of a change made at another, and the interval between
 /// checks.
-const NEWS_LIMIT: Duration = Duration::from_secs(10);
+const NEWS_LIMIT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The API at one address, for one application.
@@ -89,6 +89,13 @@ impl Driver {
     pub(crate) async fn standing(&mut self, endpoint: &str) -> Result<String, Box<dyn Error>> {
         let path = format!("/v1/applications/{}/endpoints/{endpoint}", self.application);
         Ok(self.call("GET", &path, &Value::Null).await?["status"].to_string())
+    }
+
+    /// The one word for the state of an endpoint.
+    pub(crate) async fn state(&mut self, endpoint: &str) -> Result<String, Box<dyn Error>> {
+        let path = format!("/v1/applications/{}/endpoints/{endpoint}", self.application);
+        let shown = self.call("GET", &path, &Value::Null).await?;
+        Ok(shown["status"]["state"].as_str().unwrap_or_default().to_owned())
     }
 
     /// Waits until a node has heard of the application and so many endpoints of it.

@@ -4,31 +4,18 @@
 
 mod cable;
 mod connection;
-mod database;
 mod driver;
-mod family;
-mod here;
-mod home;
-mod leads;
-mod marker;
+mod host;
 mod process;
 mod receiver;
-mod redis;
-mod scratch;
-mod signal;
-mod spread;
+mod stores;
 
 pub(crate) use cable::Cable;
-pub(crate) use connection::{Connection, HttpRequest};
-pub(crate) use database::{Database, StopMode, connect};
+pub(crate) use connection::{Connection, HttpRequest, dial_from};
 pub(crate) use driver::{Driver, message};
-pub(crate) use family::family_ms;
-pub(crate) use here::{run_here, run_optimised};
-pub(crate) use home::{Home, Site, StoreKind};
-pub(crate) use leads::{SHARDS, leads};
-pub(crate) use marker::Marker;
-pub(crate) use process::{Process, build};
-pub(crate) use receiver::{Arrival, Reaction, Receiver, Witness};
-pub(crate) use redis::Redis;
-pub(crate) use scratch::ScratchFolder;
-pub(crate) use spread::{median, quantile};
+pub(crate) use host::{ScratchFolder, family_ms, median, quantile, run_here, run_optimised};
+pub(crate) use process::{ADMIN_KEY, Process, build};
+pub(crate) use receiver::{Arrival, Marker, Reaction, Receiver, Witness};
+pub(crate) use stores::{
+    Database, Home, Redis, SHARDS, Site, StopMode, StoreKind, connect, is_member, leads,
+};

@@ -1,5 +1,6 @@
 //! The dispatcher as its users run it: the released binary, in a process of its own.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -8,16 +9,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
-
-use super::family::cpu_ms;
-use super::home::Site;
-use super::signal::signal;
 use xtask_workbench::{Workspace, cargo, note};
+
+use super::host::{cpu_ms, signal, tcp_ports};
+use super::stores::Site;
 
 /// The key that may do everything.
 pub(crate) const ADMIN_KEY: &str = "sk_chores_of_the_workspace";
 /// The longest time for a start, recovery included.
-const START_LIMIT: Duration = Duration::from_secs(30);
+const START_LIMIT: Duration = Duration::from_secs(120);
 /// The interval between checks of the log for the address.
 const LOOK: Duration = Duration::from_millis(2);
 /// Lines of a log that an error shows.
@@ -27,7 +27,15 @@ const TAIL: usize = 20;
 pub(crate) fn build() -> Result<PathBuf, Box<dyn Error>> {
     note("building the binary");
     let status = cargo()
-        .args(["build", "--quiet", "--profile", "dist", "--package", "stagger-cli"])
+        .args([
+            "build",
+            "--quiet",
+            "--profile",
+            "dist",
+            "--package",
+            "stagger-cli",
+            "--all-features",
+        ])
         .status()?;
     if !status.success() {
         return Err("the binary could not be built".into());
@@ -45,12 +53,22 @@ pub(crate) struct Process {
 impl Process {
     /// Starts it at `site`.
     pub(crate) fn spawn(binary: &Path, site: &Site) -> Result<Self, Box<dyn Error>> {
+        Self::spawn_with(binary, site, &[])
+    }
+
+    /// The same with more flags.
+    pub(crate) fn spawn_with(
+        binary: &Path,
+        site: &Site,
+        flags: &[&str],
+    ) -> Result<Self, Box<dyn Error>> {
         let log = site.log.clone();
         let mut command = Command::new(binary);
         command
             .args(["serve", "--listen", "127.0.0.1:0", "--allow-private"])
             .args(["--admin-key", ADMIN_KEY, "--store", &site.store, "--data"])
-            .arg(&site.folder);
+            .arg(&site.folder)
+            .args(flags);
         if let Some(lease) = site.lease {
             command.args(["--lease", &format!("{}ms", lease.as_millis())]);
         }
@@ -124,6 +142,11 @@ impl Process {
 
     pub(crate) fn go_on(&self) -> Result<(), Box<dyn Error>> {
         signal(self.child.id(), "-CONT")
+    }
+
+    /// The local ports of its TCP connections.
+    pub(crate) fn ports(&self) -> Result<BTreeSet<u16>, Box<dyn Error>> {
+        tcp_ports(self.child.id())
     }
 
     /// Processor time used so far, in milliseconds, to the tick of 10 ms.

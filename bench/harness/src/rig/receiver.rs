@@ -10,8 +10,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-use super::marker::Marker;
-
 /// Headers of one delivery; there are about ten.
 const HEADERS: usize = 48;
 /// The number of bytes of a dripping answer: one a second.
@@ -20,6 +18,8 @@ const DRIPS: usize = 75;
 /// One attempt, as it came.
 #[derive(Debug)]
 pub(crate) struct Arrival<'a> {
+    /// The port of the other side.
+    pub(crate) peer: u16,
     /// The number of the endpoint, which is its path.
     pub(crate) endpoint: usize,
     /// `webhook-id`.
@@ -43,6 +43,8 @@ pub(crate) enum Reaction {
     Hang,
     /// 200 at once, then a byte of the body every second.
     Drip,
+    /// 200 at once, then a body that does not end.
+    Endless,
 }
 
 /// Decides reactions, and records attempts.
@@ -90,9 +92,10 @@ impl Drop for Receiver {
 
 async fn serve(mut stream: TcpStream, witness: &impl Witness) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let peer = stream.peer_addr()?.port();
     let mut buffer = Vec::with_capacity(4096);
     loop {
-        if let Some((arrival, length)) = whole(&buffer)? {
+        if let Some((arrival, length)) = whole(peer, &buffer)? {
             if !react(&mut stream, witness, &arrival).await? {
                 return Ok(());
             }
@@ -122,6 +125,12 @@ async fn react(
             (status, 0)
         }
         Reaction::Drip => (200, DRIPS),
+        Reaction::Endless => {
+            stream.write_all(b"HTTP/1.1 200 x\r\ncontent-length: 1000000000000\r\n\r\n").await?;
+            loop {
+                stream.write_all(&[b'.'; 1 << 16]).await?;
+            }
+        }
         Reaction::Close => return Ok(false),
         Reaction::Hang => {
             // Until the other side has had enough; what it sends meanwhile is nothing.
@@ -140,7 +149,7 @@ async fn react(
 }
 
 /// The first request of the buffer and its length, once all of it is there.
-fn whole(buffer: &[u8]) -> io::Result<Option<(Arrival<'_>, usize)>> {
+fn whole(peer: u16, buffer: &[u8]) -> io::Result<Option<(Arrival<'_>, usize)>> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let parsed = request.parse(buffer).map_err(io::Error::other)?;
@@ -162,7 +171,34 @@ fn whole(buffer: &[u8]) -> io::Result<Option<(Arrival<'_>, usize)>> {
     let endpoint = request.path.unwrap_or_default().trim_start_matches('/').parse();
     let endpoint = endpoint.map_err(io::Error::other)?;
     let Some(body) = buffer.get(until..until + length) else { return Ok(None) };
-    Ok(Some((Arrival { endpoint, id, attempt, body }, until + length)))
+    Ok(Some((Arrival { peer, endpoint, id, attempt, body }, until + length)))
+}
+
+/// The number of a post, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Marker(pub(crate) usize);
+
+/// The bytes before the digits.
+const HEAD: &str = r#"{"marker":""#;
+/// Digits of a marker: more posts than any run makes.
+const DIGITS: usize = 9;
+/// The bytes after them, before the padding.
+const MIDDLE: &str = r#"","padding":""#;
+const TAIL: &str = r#""}"#;
+
+impl Marker {
+    /// A JSON object of exactly `size` bytes, or the few that it takes at least, that holds it.
+    pub(crate) fn payload(self, size: usize) -> String {
+        let bare = HEAD.len() + DIGITS + MIDDLE.len() + TAIL.len();
+        let padding = "x".repeat(size.saturating_sub(bare));
+        format!("{HEAD}{:0DIGITS$}{MIDDLE}{padding}{TAIL}", self.0)
+    }
+
+    /// The marker of a payload; none of bytes that are no payload of ours.
+    pub(crate) fn of(payload: &[u8]) -> Option<Self> {
+        let digits = payload.strip_prefix(HEAD.as_bytes())?.get(..DIGITS)?;
+        std::str::from_utf8(digits).ok()?.parse().ok().map(Self)
+    }
 }
 
 #[cfg(test)]
@@ -200,7 +236,18 @@ mod tests {
     #[test]
     fn half_a_body_is_no_arrival() {
         let text = b"POST /0 HTTP/1.1\r\ncontent-length: 4\r\n\r\nabcd";
-        assert!(whole(&text[..text.len() - 1]).expect("so far it is valid").is_none());
-        assert_eq!(whole(text).expect("it is valid").map(|(_, length)| length), Some(text.len()));
+        assert!(whole(1, &text[..text.len() - 1]).expect("so far it is valid").is_none());
+        assert_eq!(
+            whole(1, text).expect("it is valid").map(|(_, length)| length),
+            Some(text.len())
+        );
+    }
+
+    #[test]
+    fn a_payload_says_its_marker_and_has_its_size() {
+        let text = Marker(4_711).payload(1024);
+        assert_eq!((text.len(), Marker::of(text.as_bytes())), (1024, Some(Marker(4_711))));
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok());
+        assert_eq!(Marker::of(br#"{"type":"stagger.test"}"#), None);
     }
 }

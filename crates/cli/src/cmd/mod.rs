@@ -1,27 +1,32 @@
 //! One file or folder a command.
 
+mod call_policy;
 mod choose;
-mod completions;
 mod demo;
+mod dispatcher;
 mod exec;
 mod explain;
+mod export;
 mod http;
 mod import;
 mod lint;
-mod man;
-mod serve;
-mod store;
+mod manual;
+mod operator;
 mod storm;
+mod tune;
+mod watch;
 
 pub(crate) use choose::choose;
-pub(crate) use completions::completions;
 pub(crate) use demo::demo;
+pub(crate) use dispatcher::{serve, store};
 pub(crate) use exec::exec;
 pub(crate) use explain::explain;
+pub(crate) use export::export;
 pub(crate) use http::http;
 pub(crate) use import::import;
 pub(crate) use lint::lint;
-pub(crate) use man::man;
-pub(crate) use serve::serve;
-pub(crate) use store::store;
-pub(crate) use storm::storm;
+pub(crate) use manual::{completions, man};
+pub(crate) use operator::operator;
+pub(crate) use storm::{command_line, storm};
+pub(crate) use tune::tune;
+pub(crate) use watch::watch;

@@ -3,9 +3,9 @@
 use clap::{Args, Parser, Subcommand};
 
 use super::{
-    ChooseFlags, CompletionsFlags, ExecFlags, ExplainFlags, HttpFlags, ImportFlags, LintFlags,
-    ManFlags, ServeFlags, StoreFlags, StormFlags, choose, completions, exec, explain, http, import,
-    lint, serve, store, storm,
+    ChooseFlags, CompletionsFlags, ExecFlags, ExplainFlags, ExportFlags, HttpFlags, ImportFlags,
+    LintFlags, ManFlags, OperatorFlags, ServeFlags, StoreFlags, StormFlags, TuneFlags, WatchFlags,
+    completions, dispatcher, exec, http, new_policies, operator, policies, storm, tune, watch,
 };
 
 const DEMO_EXAMPLES: &str = "\
@@ -46,18 +46,27 @@ pub(crate) enum Command {
     /// Play an outage in virtual time and compare how retry laws load the server
     #[command(after_help = storm::EXAMPLES)]
     Storm(Box<StormFlags>),
+    /// Search the policy that serves an objective best in modelled outages
+    #[command(after_help = tune::EXAMPLES)]
+    Tune(Box<TuneFlags>),
+    /// Watch a log or counters for retry storms: attempts a call, layers, peaks, sources
+    #[command(after_help = watch::EXAMPLES)]
+    Watch(Box<WatchFlags>),
     /// Say what a policy does before it ships: time line, worst case, load, findings
-    #[command(after_help = explain::EXAMPLES)]
+    #[command(after_help = policies::EXPLAIN_EXAMPLES)]
     Explain(Box<ExplainFlags>),
     /// Find what is wrong with the policies of a file: exit 1 on errors
-    #[command(after_help = lint::EXAMPLES)]
+    #[command(after_help = policies::LINT_EXAMPLES)]
     Lint(Box<LintFlags>),
     /// Choose a policy by a few questions, with the reason for each line of it
-    #[command(after_help = choose::EXAMPLES)]
+    #[command(after_help = new_policies::CHOOSE_EXAMPLES)]
     Choose(Box<ChooseFlags>),
-    /// Turn the retry settings of gRPC, Envoy, resilience4j or Polly into a policy
-    #[command(after_help = import::EXAMPLES)]
+    /// Turn the retry settings of Istio, Envoy, gRPC, resilience4j, Polly and others into policies
+    #[command(after_help = new_policies::IMPORT_EXAMPLES)]
     Import(Box<ImportFlags>),
+    /// Write policies as settings of Envoy, Istio, gRPC and others
+    #[command(after_help = new_policies::EXPORT_EXAMPLES)]
+    Export(Box<ExportFlags>),
     /// Retry a shell command under a policy
     #[command(after_help = exec::EXAMPLES)]
     Exec(Box<ExecFlags>),
@@ -65,11 +74,14 @@ pub(crate) enum Command {
     #[command(after_help = http::EXAMPLES)]
     Http(Box<HttpFlags>),
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
-    #[command(after_help = serve::EXAMPLES)]
+    #[command(after_help = dispatcher::SERVE_EXAMPLES)]
     Serve(Box<ServeFlags>),
     /// Back up, restore, check, migrate or copy a dispatcher's store
-    #[command(after_help = store::EXAMPLES)]
+    #[command(after_help = dispatcher::STORE_EXAMPLES)]
     Store(StoreFlags),
+    /// Add, remove or list the operators of a dispatcher, with their roles
+    #[command(after_help = operator::EXAMPLES)]
+    Operator(OperatorFlags),
     /// Print a script that completes commands and flags
     #[command(after_help = completions::EXAMPLES)]
     Completions(CompletionsFlags),

@@ -1,15 +1,15 @@
-//! The flags of `stagger exec`, each with its default, range and reason.
+//! The flags of `stagger exec`, and those of the policy of one call, which `http` shares.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgAction, Args, ValueHint};
 use stagger_core::{ConfigError, Jitter, Span};
+use stagger_exec::{ExitCodes, OutputMode, SignalNames};
 use stagger_text::parse_size;
 
-use super::completed::{Offers, preset, text};
-use super::exit_codes::ExitCodes;
-use super::signal_names::SignalNames;
+use super::completions::{Offers, preset, text};
 use crate::policy_file::PolicyArgument;
 
 /// The end of its help.
@@ -23,8 +23,6 @@ Exit codes:
   that of the last attempt, unchanged; 128+N when signal N ended it or stagger; 124 out of time;
   126 and 127 not started; 125 stagger itself failed; 2 refused flags or files";
 
-/// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
-const MAX_ATTEMPTS: u32 = 10_000;
 /// The limit of `--stdin buffer` without a size: more than scripts feed to a command.
 const STDIN_LIMIT: u64 = 64 << 20;
 
@@ -33,7 +31,19 @@ const STDIN_LIMIT: u64 = 64 << 20;
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
 pub(crate) struct ExecFlags {
     #[command(flatten)]
-    pub(crate) policy: ExecPolicyFlags,
+    pub(crate) policy: PolicyFlags,
+
+    /// The longest time that one attempt may take [no limit]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) attempt_timeout: Option<Span>,
+
+    /// The longest time that attempts and waits may take together [no limit]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) deadline: Option<Span>,
+
+    /// With less time left than this no attempt is begun [0s]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) min_attempt_time: Option<Span>,
 
     /// The exit codes that are retried, as in 1,3-9 [all but 0, 126, 127 and 130]
     #[arg(long, value_name = "CODES")]
@@ -71,7 +81,7 @@ pub(crate) struct ExecFlags {
 
     /// Let output out as it comes; only that of a success, with nothing on standard output when
     /// all attempts fail; or that of the last attempt in any case
-    #[arg(long, value_enum, default_value_t = OutputMode::Stream)]
+    #[arg(long, default_value = "stream", value_parser = output_mode())]
     pub(crate) output: OutputMode,
 
     /// Append one line of JSON for each attempt to this file; `-` is standard error
@@ -101,14 +111,66 @@ pub(crate) struct ExecFlags {
     pub(crate) command: Vec<OsString>,
 }
 
-/// The policy: from a file or a preset, with single settings of its own on top.
+/// The command's standard input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StdinMode {
+    /// The standard input of stagger itself, which reads nothing of it.
+    Inherit,
+    Null,
+    /// All of the standard input, read first, up to so many bytes.
+    Buffer(u64),
+}
+
+/// Reads the treatment of the command's output.
+fn output_mode() -> impl TypedValueParser<Value = OutputMode> {
+    let named = |name, help| PossibleValue::new(name).help(help);
+    let names = [
+        named("stream", "As it comes, that of failed attempts too"),
+        named("buffer", "Kept back; standard output of a successful attempt only"),
+        named("last", "Kept back; that of the last attempt, whether it succeeded or not"),
+    ];
+    PossibleValuesParser::new(names).map(|name| match name.as_str() {
+        "buffer" => OutputMode::Buffer,
+        "last" => OutputMode::Last,
+        _ => OutputMode::Stream,
+    })
+}
+
+fn yes_or_no(text: &str) -> Result<bool, String> {
+    match text {
+        "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => Err("must be yes or no".to_owned()),
+    }
+}
+
+fn stdin(text: &str) -> Result<StdinMode, String> {
+    match text.split_once(':') {
+        None if text == "inherit" => Ok(StdinMode::Inherit),
+        None if text == "null" => Ok(StdinMode::Null),
+        None if text == "buffer" => Ok(StdinMode::Buffer(STDIN_LIMIT)),
+        Some(("buffer", size)) => bytes(size).map(StdinMode::Buffer),
+        _ => Err("must be inherit, null, buffer or buffer:SIZE".to_owned()),
+    }
+}
+
+/// A size such as 512, 64KiB, 10MiB or 1GiB.
+fn bytes(text: &str) -> Result<u64, String> {
+    let size = parse_size(text).filter(|bytes| *bytes > 0);
+    size.ok_or_else(|| "must be a size such as 64KiB, 10MiB or 1GiB".to_owned())
+}
+
+/// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
+const MAX_ATTEMPTS: u32 = 10_000;
+
+/// The policy of a call: from a file or a preset, with single settings on top.
 #[derive(Debug, Args)]
-pub(crate) struct ExecPolicyFlags {
+pub(crate) struct PolicyFlags {
     /// A policy of your own: a file, or one of several in it
     #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
     pub(crate) policy: Option<PolicyArgument>,
 
-    /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
+    /// A policy that ships: aws-standard, aws-dynamodb, grpc, google-cloud, webhook, interactive, batch
     #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     pub(crate) preset: Option<String>,
 
@@ -133,18 +195,6 @@ pub(crate) struct ExecPolicyFlags {
     #[arg(long, value_name = "LAW", value_parser = Offers::of(&Jitter::SHARELESS.map(Jitter::name), text(jitter)),
         hide_possible_values = true)]
     pub(crate) jitter: Option<Jitter>,
-
-    /// The longest time that one attempt may take [no limit]
-    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
-    pub(crate) attempt_timeout: Option<Span>,
-
-    /// The longest time that attempts and waits may take together [no limit]
-    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
-    pub(crate) deadline: Option<Span>,
-
-    /// With less time left than this no attempt is begun [0s]
-    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
-    pub(crate) min_attempt_time: Option<Span>,
 }
 
 /// The number of attempts at most.
@@ -154,28 +204,7 @@ pub(crate) enum Attempts {
     Unlimited,
 }
 
-/// The command's standard input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StdinMode {
-    /// The standard input of stagger itself, which reads nothing of it.
-    Inherit,
-    Null,
-    /// All of the standard input, read first, up to so many bytes.
-    Buffer(u64),
-}
-
-/// The treatment of the command's output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputMode {
-    /// As it comes, that of failed attempts too
-    Stream,
-    /// Kept back; standard output of a successful attempt only
-    Buffer,
-    /// Kept back; that of the last attempt, whether it succeeded or not
-    Last,
-}
-
-fn time(text: &str) -> Result<Span, String> {
+pub(super) fn time(text: &str) -> Result<Span, String> {
     text.parse().map_err(|error| format!("must be {error}"))
 }
 
@@ -187,30 +216,6 @@ fn attempts(text: &str) -> Result<Attempts, String> {
     }
 }
 
-fn yes_or_no(text: &str) -> Result<bool, String> {
-    match text {
-        "yes" => Ok(true),
-        "no" => Ok(false),
-        _ => Err("must be yes or no".to_owned()),
-    }
-}
-
 fn jitter(text: &str) -> Result<Jitter, String> {
     text.parse().map_err(|error: ConfigError| format!("must be {}", error.bound()))
-}
-
-fn stdin(text: &str) -> Result<StdinMode, String> {
-    match text.split_once(':') {
-        None if text == "inherit" => Ok(StdinMode::Inherit),
-        None if text == "null" => Ok(StdinMode::Null),
-        None if text == "buffer" => Ok(StdinMode::Buffer(STDIN_LIMIT)),
-        Some(("buffer", size)) => bytes(size).map(StdinMode::Buffer),
-        _ => Err("must be inherit, null, buffer or buffer:SIZE".to_owned()),
-    }
-}
-
-/// A size such as 512, 64KiB, 10MiB or 1GiB.
-fn bytes(text: &str) -> Result<u64, String> {
-    let size = parse_size(text).filter(|bytes| *bytes > 0);
-    size.ok_or_else(|| "must be a size such as 64KiB, 10MiB or 1GiB".to_owned())
 }

@@ -3,12 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use stagger_core::{Jitter, Span};
+use stagger_core::Span;
 
-use super::completed::preset;
-use crate::policy_file::PolicyArgument;
+use super::exec::{PolicyFlags, time};
 
 /// The end of its help.
 pub(super) const EXAMPLES: &str = "\
@@ -23,9 +21,6 @@ Exit codes:
   0 a reply below 400    22 a reply of 400 or more    2 wrong flags or files    130 Ctrl-C
   6 name not known    7 no connection    18 reply broke off    23 body not written
   28 out of time    56 anything else below HTTP";
-
-/// Beyond some thousand attempts a call is a loop, and a slip of a digit would run for hours.
-const MAX_ATTEMPTS: i64 = 10_000;
 
 /// The flags of `stagger http`.
 #[derive(Debug, Args)]
@@ -90,7 +85,16 @@ pub(crate) struct HttpFlags {
     pub(crate) idempotent: bool,
 
     #[command(flatten)]
-    pub(crate) policy: HttpPolicyFlags,
+    pub(crate) policy: PolicyFlags,
+
+    /// The longest time that one attempt may take until its headers are there [no limit]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
+    pub(crate) attempt_timeout: Option<Span>,
+
+    /// The longest time for all of it: attempts, delays and the body [no limit]
+    #[arg(long, visible_alias = "deadline", value_name = "TIME", value_parser = time,
+        allow_hyphen_values = true)]
+    pub(crate) max_time: Option<Span>,
 
     /// The form of the report of each attempt on standard error
     #[arg(long, value_enum, default_value_t = HttpFormat::Text)]
@@ -109,43 +113,6 @@ pub(crate) struct HttpFlags {
     pub(crate) verbose: bool,
 }
 
-/// The policy: from a file or a preset, with single settings on top.
-#[derive(Debug, Args)]
-pub(crate) struct HttpPolicyFlags {
-    /// A policy of your own: a file, or one of several in it
-    #[arg(long, value_name = "FILE[#NAME]", conflicts_with = "preset")]
-    pub(crate) policy: Option<PolicyArgument>,
-
-    /// A policy that ships: aws-standard, grpc, google-cloud, webhook, interactive, batch
-    #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
-    pub(crate) preset: Option<String>,
-
-    /// Attempts in all, the first included [3]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MAX_ATTEMPTS))]
-    pub(crate) attempts: Option<u32>,
-
-    /// The ceiling of the first delay [100ms]
-    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
-    pub(crate) base: Option<Span>,
-
-    /// The bound of every ceiling, at least the base [10s]
-    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
-    pub(crate) cap: Option<Span>,
-
-    /// The law that draws a delay below its ceiling [full]
-    #[arg(long, value_name = "LAW", value_parser = jitter())]
-    pub(crate) jitter: Option<Jitter>,
-
-    /// The longest time that one attempt may take until its headers are there [no limit]
-    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
-    pub(crate) attempt_timeout: Option<Span>,
-
-    /// The longest time for all of it: attempts, delays and the body [no limit]
-    #[arg(long, visible_alias = "deadline", value_name = "TIME", value_parser = time,
-        allow_hyphen_values = true)]
-    pub(crate) max_time: Option<Span>,
-}
-
 /// The form of the reports of attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum HttpFormat {
@@ -153,13 +120,4 @@ pub(crate) enum HttpFormat {
     Text,
     /// A line of JSON
     Json,
-}
-
-fn time(text: &str) -> Result<Span, String> {
-    text.parse().map_err(|error| format!("must be {error}"))
-}
-
-fn jitter() -> impl TypedValueParser<Value = Jitter> {
-    let names = PossibleValuesParser::new(Jitter::SHARELESS.map(Jitter::name));
-    names.try_map(|asked| asked.parse::<Jitter>())
 }

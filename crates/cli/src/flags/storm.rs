@@ -10,7 +10,9 @@ use stagger_core::Span;
 use stagger_replay::{AccessLogFormat as LogFormat, LogMap};
 use stagger_sim::{CATALOGUE, Equal, Law};
 
-use super::completed::Offers;
+use super::completions::Offers;
+use super::replay::ReplayFlags;
+use crate::outages::OUTAGES;
 use crate::policy_file::PolicyArgument;
 
 /// The end of its help.
@@ -19,6 +21,7 @@ Examples:
   stagger storm                                 1000 callers fail together: when do they come back?
   stagger storm --up-at 1s --law none,full      a longer outage, two laws
   stagger storm list                            every scenario that ships
+  stagger storm github-2026-08 --policy policy.toml  an outage that happened, under your policy
   stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
   stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
 
@@ -92,15 +95,16 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "N", value_parser = threads())]
     pub(crate) threads: Option<NonZeroUsize>,
 
-    /// Replay the calls of an access log, with the outages in it, instead of a scenario
+    /// Replay the calls of an access log, with the outages in it, instead of a scenario; several
+    /// files are one log, and - is standard input
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["scenario", "up_at", "beside", "callers", "sweep"],
+        conflicts_with_all = ["scenario", "up_at", "beside", "callers"],
     )]
-    pub(crate) from_log: Option<PathBuf>,
+    pub(crate) from_log: Vec<PathBuf>,
 
-    /// The format of the log: combined, envoy, csv or jsonl [told by its first lines]
+    /// The format of the log, by its name [told by its first lines]
     #[arg(long, value_name = "FORMAT", requires = "from_log", value_parser = log_format())]
     pub(crate) log_format: Option<LogFormat>,
 
@@ -112,11 +116,16 @@ pub(crate) struct StormFlags {
     #[arg(long, value_name = "N", requires = "from_log",
         value_parser = clap::value_parser!(u32).range(1..=MAX_CALLERS))]
     pub(crate) capacity: Option<u32>,
+
+    #[command(flatten)]
+    pub(crate) replay: ReplayFlags,
+
     /// Also write a page with the answer, the pictures and all figures: one HTML file
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Also write the pictures into this folder, as SVG and PNG
+    /// Also write the pictures into this folder, as SVG and, in a build with the
+    /// feature png, as PNG
     #[arg(long, value_name = "FOLDER")]
     pub(crate) pictures: Option<PathBuf>,
 
@@ -149,12 +158,12 @@ fn law() -> impl TypedValueParser<Value = Law> {
     names.try_map(|name| Law::named(&name).ok_or("no such law"))
 }
 
-fn log_format() -> impl TypedValueParser<Value = LogFormat> {
+pub(super) fn log_format() -> impl TypedValueParser<Value = LogFormat> {
     let names = PossibleValuesParser::new(LogFormat::ALL.map(LogFormat::name));
     names.try_map(|name| LogFormat::named(&name).ok_or("no such format"))
 }
 
-fn log_map(text: &str) -> Result<LogMap, String> {
+pub(super) fn log_map(text: &str) -> Result<LogMap, String> {
     text.parse().map_err(|error: stagger_core::ConfigError| format!("must be {}", error.bound()))
 }
 
@@ -165,14 +174,15 @@ fn equal() -> impl TypedValueParser<Value = Equal> {
     })
 }
 
-fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
+pub(super) fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
     let range = clap::value_parser!(u16).range(1..=MAX_THREADS);
     range.try_map(|n| NonZeroUsize::new(usize::from(n)).ok_or("must be at least 1"))
 }
 
 /// A scenario by its name, or a file; an unknown one is refused where scenarios are found.
 fn scenarios() -> impl TypedValueParser<Value = OsString> {
-    let names: Vec<&str> =
-        CATALOGUE.iter().map(|named| named.name).chain(["shapes", "list"]).collect();
+    let outages = OUTAGES.iter().map(|outage| outage.name);
+    let named = CATALOGUE.iter().map(|named| named.name);
+    let names: Vec<&str> = named.chain(["shapes", "list"]).chain(outages).collect();
     Offers::of(&names, OsStringValueParser::new())
 }

@@ -1,8 +1,10 @@
-//! `FILE#NAME`: a file of policies on the command line, and the policy of it that is meant.
+//! A policy on the command line: `FILE#NAME`, and the single settings that flags put on top of it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use stagger_core::{Backoff, ConfigError, Envelope, Jitter, Span};
 
 /// A file, or standard input for `-`, and one of its policies if a name is given. File names may have
 /// any bytes; names of policies are text.
@@ -45,6 +47,35 @@ fn split(typed: &OsStr) -> Option<(&OsStr, &str)> {
     let file = OsStr::from_bytes(&bytes[..at]);
     let name = std::str::from_utf8(&bytes[at + 1..]).ok()?;
     (!name.contains('/') || Path::new(file).exists()).then_some((file, name))
+}
+
+/// The flags that replace settings of the backoff; the others stay.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Overrides {
+    pub(crate) base: Option<Span>,
+    pub(crate) cap: Option<Span>,
+    pub(crate) factor: Option<f64>,
+    pub(crate) jitter: Option<Jitter>,
+}
+
+impl Overrides {
+    /// The rule with the settings on top; `cap` where no flag says one.
+    ///
+    /// # Errors
+    /// Settings that the engine refuses.
+    pub(crate) fn on(&self, rule: &Backoff, cap: Span) -> Result<Backoff, ConfigError> {
+        let base = self.base.unwrap_or(rule.base());
+        let changed = match (rule.envelope(), self.cap) {
+            // A constant envelope's cap is its base, and follows it.
+            (Envelope::Constant, None) => Backoff::constant(base),
+            (envelope, asked) => Backoff::new(envelope, base, asked.unwrap_or(cap))?,
+        };
+        let changed = match self.factor {
+            Some(factor) => changed.with_factor(factor)?,
+            None => changed,
+        };
+        changed.with_jitter(self.jitter.unwrap_or(rule.jitter()))
+    }
 }
 
 #[cfg(test)]

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use stagger_explain::{Code, Setting};
-use toml::de::DeValue;
-
-use crate::toml_file::{Flaw, Reader, refused};
 use stagger_text::nearest;
+use stagger_text::settings::{Flaw, Reader, refused};
+use toml::de::DeValue;
 
 /// First attempts a second of one process: one a day is no retry storm, and no process makes more
 /// than some millions.

@@ -2,16 +2,16 @@
 
 mod argument;
 mod calls;
-mod files;
-mod overrides;
+mod folder;
+mod foreign;
+mod reading;
 mod source;
 mod survey;
-mod text;
 
-pub(crate) use argument::PolicyArgument;
+pub(crate) use argument::{Overrides, PolicyArgument};
 pub(crate) use calls::{CAPACITY, FLEET, LAYERS, RPS};
-pub(crate) use files::files;
-pub(crate) use overrides::Overrides;
+pub(crate) use folder::{files, settings_files};
+pub(crate) use foreign::{ForeignFile, ForeignFiles, in_own_words, is_foreign};
+pub(crate) use reading::read;
 pub(crate) use source::{Loaded, NamedPolicy, PolicySource, absent};
 pub(crate) use survey::{Surveyed, survey};
-pub(crate) use text::read;

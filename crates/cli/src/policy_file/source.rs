@@ -1,28 +1,32 @@
-//! Sources of policies: a file, standard input, or the presets.
+//! Sources of policies: a file, the files of a folder, standard input, or the presets.
 
 use std::path::Path;
 
 use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
+use stagger_import::{ImportSource, ImportedPolicy};
+use stagger_text::nearest;
 
 use super::argument::PolicyArgument;
 use super::calls::CallFacts;
+use super::foreign::{ForeignFiles, is_foreign};
+use super::reading::read;
 use super::survey::{Surveyed, survey};
-use super::text::read;
 use crate::command_error::CommandError;
 use crate::flags::preset;
-use stagger_text::nearest;
+use crate::streams;
 
 /// Policies that the command line names, for commands whose arguments are nothing else.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PolicySource {
-    /// A TOML file of policies, one of them by its name, or `-` for standard input
+    /// A file of policies or of another product's settings, one of them by its name, or `-` for
+    /// standard input
     #[arg(value_name = "FILE[#NAME]", required_unless_present = "preset")]
     files: Vec<PolicyArgument>,
 
-    /// A ready policy: aws-standard, aws-standard-2-0, aws-standard-2-1, grpc, google-cloud,
-    /// webhook, interactive, batch
+    /// A ready policy: aws-standard, aws-standard-2-0, aws-standard-2-1, aws-dynamodb, grpc,
+    /// google-cloud, webhook, interactive, batch
     #[arg(long, value_name = "NAME", value_parser = preset(), hide_possible_values = true)]
     preset: Vec<String>,
 }
@@ -60,6 +64,8 @@ pub(crate) struct NamedPolicy {
     pub(crate) names_budget: bool,
     /// The facts about its calls in the file.
     pub(crate) calls: CallFacts,
+    /// The product whose settings it was read from, if it is not ours.
+    pub(crate) product: Option<ImportSource>,
 }
 
 impl NamedPolicy {
@@ -81,7 +87,11 @@ impl Loaded {
     /// A file that cannot be read or is wrong, or a name that is not in it.
     pub(crate) fn open(asked: &PolicyArgument) -> Result<Self, CommandError> {
         let (file, text) = read(&asked.file)?;
-        let loaded = Self::parse(&file, &text)?;
+        let loaded = if is_foreign(&asked.file, &text) {
+            Self::foreign(file, text)?
+        } else {
+            Self::parse(&file, &text)?
+        };
         match &asked.name {
             Some(name) => loaded.only(name),
             None => Ok(loaded),
@@ -113,6 +123,7 @@ impl Loaded {
                 policy,
                 names_budget: true,
                 calls: CallFacts::default(),
+                product: None,
             }],
         })
     }
@@ -146,11 +157,32 @@ impl Loaded {
         )))
     }
 
+    /// The policies in the settings of another product.
+    fn foreign(file: String, text: String) -> Result<Self, CommandError> {
+        let refused = |error| CommandError::File(format!("error: {file}: {error}"));
+        let mut files = ForeignFiles::default();
+        files.add(file.clone(), text).map_err(refused)?;
+        let imported = files.import(None).map_err(refused)?;
+        let entry = |it: ImportedPolicy| NamedPolicy {
+            path: format!("policy.{}", it.name),
+            name: it.name,
+            policy: it.policy,
+            names_budget: true,
+            calls: CallFacts::default(),
+            product: Some(it.source),
+        };
+        let policies = imported.policies.into_iter().map(entry).collect();
+        Ok(Self { file, policies })
+    }
+
     fn parse(file: &str, text: &str) -> Result<Self, CommandError> {
         let survey = survey(text);
         if !survey.flaws.is_empty() {
-            let shown: Vec<String> =
-                survey.flaws.iter().map(|flaw| flaw.show(file, text)).collect();
+            let shown: Vec<String> = survey
+                .flaws
+                .iter()
+                .map(|flaw| flaw.show(file, text, streams::errors_have_colours()))
+                .collect();
             return Err(CommandError::File(shown.join("\n\n")));
         }
         if survey.policies.is_empty() {
@@ -164,7 +196,14 @@ impl Loaded {
             let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
             let names_budget = it.sets("budget");
             let name = it.name.unwrap_or_else(|| stem.clone());
-            NamedPolicy { name, path, policy: it.policy, names_budget, calls: it.calls }
+            NamedPolicy {
+                name,
+                path,
+                policy: it.policy,
+                names_budget,
+                calls: it.calls,
+                product: None,
+            }
         };
         let policies = survey.policies.into_iter().map(entry).collect();
         Ok(Self { file: file.to_owned(), policies })

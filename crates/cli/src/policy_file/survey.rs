@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use stagger_core::Policy;
+use stagger_text::nearest;
+use stagger_text::settings::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
 use toml::de::DeValue;
 
 use super::calls::{self, CallFacts};
-use crate::toml_file::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
-use stagger_text::nearest;
 
 /// The tables of a file of named policies.
 const TABLES: [&str; 2] = ["policy", "calls"];

@@ -4,12 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 use stagger_sim::{Growth, Law, Shape, Shapes, ShapesReport, Wave};
-use stagger_text::{percent, rounded};
+use stagger_text::{hanging, percent, rounded};
 
-use super::json::{Figure, millis, page};
-use super::legend::runs;
+use super::measures::runs;
+use super::records::{Figure, millis, page};
 use super::table::{align, plain, text};
-use super::wrap::hanging;
 
 /// Three small tables.
 pub(crate) fn shapes_table(shapes: &Shapes, report: &ShapesReport, width: usize) -> String {

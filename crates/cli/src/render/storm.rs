@@ -5,13 +5,17 @@ use stagger_sim::{
     BUCKET, CaseReport, EntryReport, MeasurementPlan, Play, Scenario, StormReport, Stretch,
 };
 
-use super::sparkline::{merged, sparkline};
+use super::log_findings::LogFindings;
 
 /// A report and its scenario.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Storm<'a> {
     scenario: &'a Scenario,
     pub(super) report: &'a StormReport,
+    /// The findings of the log, if the scenario comes from one.
+    pub(super) log: Option<&'a LogFindings>,
+    /// Whether the table is read out below it: scenario files have no lesson of their own.
+    pub(super) read_out: bool,
 }
 
 /// The stretch of a picture after an outage, in lengths of the outage.
@@ -25,7 +29,17 @@ const SHOWN: f64 = 0.995;
 
 impl<'a> Storm<'a> {
     pub(crate) const fn new(scenario: &'a Scenario, report: &'a StormReport) -> Self {
-        Self { scenario, report }
+        Self { scenario, report, log: None, read_out: false }
+    }
+
+    /// The same, with what the log shows.
+    pub(crate) const fn of_log(self, log: &'a LogFindings) -> Self {
+        Self { log: Some(log), ..self }
+    }
+
+    /// The same, with its table read out in words below it.
+    pub(crate) const fn reading_out(self, read_out: bool) -> Self {
+        Self { read_out, ..self }
     }
 
     /// All rows with their cases.
@@ -134,4 +148,42 @@ fn begins_alike(case: &CaseReport) -> bool {
     let mut firsts = case.rows.iter().map(firsts);
     let first = firsts.next();
     firsts.all(|other| Some(other) == first)
+}
+
+const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+/// Bars for `values` against the height `full`; what is above nothing gets at least the lowest bar.
+pub(crate) fn sparkline(values: &[f64], full: f64) -> String {
+    let bars = values.iter().map(|&value| BARS[height(value, full)]);
+    bars.collect::<String>().trim_end().to_owned()
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates at 0..=8")]
+fn height(value: f64, full: f64) -> usize {
+    if value <= 0.0 || full <= 0.0 {
+        return 0;
+    }
+    // OK because a cast from float to integer saturates, and the result is clamped.
+    ((value / full * 8.0).round() as usize).clamp(1, 8)
+}
+
+/// Buckets merged to at most `width` bars, each the fullest of `per_bar` buckets.
+pub(crate) fn merged(buckets: &[f64], per_bar: usize) -> Vec<f64> {
+    buckets.chunks(per_bar.max(1)).map(|part| part.iter().copied().fold(0.0, f64::max)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn little_is_still_seen_and_nothing_is_not() {
+        assert_eq!(sparkline(&[1000.0, 0.0, 0.1, 500.0], 1000.0), "█ ▁▄");
+        assert_eq!(sparkline(&[0.0, 0.0], 0.0), "");
+    }
+
+    #[test]
+    fn merging_keeps_the_peak() {
+        assert_eq!(merged(&[1.0, 5.0, 2.0], 2), [5.0, 2.0]);
+    }
 }

@@ -1,16 +1,12 @@
 //! A sweep: heat maps for people, rows for programs.
 
-use std::fmt::Write;
-
 use serde::Serialize;
 use serde_json::Value;
-use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, StormReport};
+use stagger_sim::{EntryReport, RecoveryVerdict, StormReport};
+use stagger_text::{hanging, rounded};
 
-use super::csv::quoted;
-use super::json::{digest, page, time_to_recover, verdict};
-use super::legend::runs;
-use super::wrap::hanging;
-use stagger_text::rounded;
+use super::measures::runs;
+use super::records::{csv_lines, digest, page, time_to_recover, verdict};
 
 /// The axes and the cells of a sweep.
 #[derive(Clone, Debug)]
@@ -185,18 +181,18 @@ pub(crate) fn sweep_json(swept: &Swept, report: &StormReport) -> String {
             .into_iter()
             .collect()
     };
-    let lines = swept
-        .cells
-        .iter()
-        .zip(&report.cases)
-        .flat_map(|(cell, case)| case.rows.iter().map(move |row| line(swept, cell, row)));
     page(&SweepPage {
         scenario: &report.name,
         seed: report.seed,
         runs: report.runs,
         sweep: swept.axes.iter().map(axis).collect(),
-        rows: lines.collect(),
+        rows: lines(swept, report).collect(),
     })
+}
+
+fn lines<'a>(swept: &'a Swept, report: &'a StormReport) -> impl Iterator<Item = SweepLine<'a>> {
+    let cells = swept.cells.iter().zip(&report.cases);
+    cells.flat_map(move |(cell, case)| case.rows.iter().map(move |row| line(swept, cell, row)))
 }
 
 fn line<'a>(swept: &Swept, cell: &'a SweepCell, row: &'a EntryReport) -> SweepLine<'a> {
@@ -220,44 +216,13 @@ fn line<'a>(swept: &Swept, cell: &'a SweepCell, row: &'a EntryReport) -> SweepLi
 
 /// One line for each entry of each cell.
 pub(crate) fn sweep_csv(swept: &Swept, report: &StormReport) -> String {
-    let keys: String = swept.axes.iter().map(|(key, _)| format!("{},", quoted(key))).collect();
-    let mut page = format!(
-        "scenario,seed,{keys}case,law,runs,healed,recovery,time_to_recover_s,amplification,success,wasted,digest\n"
-    );
-    for (cell, case) in swept.cells.iter().zip(&report.cases) {
-        csv_lines(&mut page, swept, report, cell, case);
-    }
-    page
-}
-
-fn csv_lines(
-    page: &mut String,
-    swept: &Swept,
-    report: &StormReport,
-    cell: &SweepCell,
-    case: &CaseReport,
-) {
-    let values: String =
-        settings(swept, cell).map(|(_, value)| format!("{},", quoted(value))).collect();
-    for row in &case.rows {
-        let recover = time_to_recover(row).map_or_else(String::new, |seconds| seconds.to_string());
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            page,
-            "{},{},{values}{},{},{},{},{},{recover},{},{},{},{}",
-            quoted(&report.name),
-            report.seed,
-            quoted(&cell.case),
-            quoted(&row.name),
-            row.runs,
-            row.recovery.healed,
-            verdict(row).unwrap_or_default(),
-            rounded(row.amplification),
-            rounded(row.success),
-            rounded(row.wasted),
-            digest(row),
-        );
-    }
+    let keys: Vec<[&str; 2]> = swept.axes.iter().map(|(key, _)| ["at", &**key]).collect();
+    let keys = keys.iter().map(|path| (path[1], &path[..]));
+    let names = ["case", "law", "runs", "healed", "recovery", "time_to_recover_s"];
+    let figures = ["amplification", "success", "wasted", "digest"];
+    let names: Vec<[&str; 1]> = names.into_iter().chain(figures).map(|name| [name]).collect();
+    let columns: Vec<_> = keys.chain(names.iter().map(|path| (path[0], &path[..]))).collect();
+    csv_lines(Some(report), &columns, lines(swept, report))
 }
 
 /// The settings of a cell.

@@ -5,7 +5,6 @@ use std::ops::Range;
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
 use stagger_sim::{CaseReport, EntryReport};
 
-use super::legend;
 use super::measures::{self, Measure};
 use super::storm::{ArrivalsWindow, Storm};
 
@@ -36,9 +35,9 @@ pub(crate) fn table(storm: &Storm<'_>, width: usize) -> String {
     let tables: Vec<String> = parts.into_iter().map(|part| laid(&header, &rows, part)).collect();
     format!(
         "{}\n\n{}\n\n{}\n",
-        legend::heading(*storm, width),
+        measures::heading(*storm, width),
         blocks(*storm, &tables),
-        legend::reading(*storm, &measures, bars, width),
+        measures::reading(*storm, &measures, bars, width),
     )
 }
 

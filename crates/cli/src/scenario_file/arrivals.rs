@@ -1,13 +1,18 @@
-//! `[[arrivals]]`: when callers make their first attempt.
+//! `[[arrivals]]` and `[[bystanders]]`: the first attempts of callers, and other callers, which are not compared.
 
-use crate::toml_file::{Flaw, Reader};
-use stagger_core::{Instant, Ratio, Span};
-use stagger_sim::{ArrivalProcess, FirstCalls, Ramp, RunPlan};
+use stagger_core::{Instant, Policy, Ratio, Span};
+use stagger_sim::{ArrivalProcess, Bystanders, FirstCalls, Law, Ramp, RateStep, RunPlan, Schedule};
+use stagger_text::settings::{Flaw, Reader};
+
+use super::laws;
 
 /// A waiting caller takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: u32 = 50_000_000;
 /// Mean gaps are whole nanoseconds, and a thousand of them still tell rates apart.
 const MAX_RATE: f64 = 1e6;
+
+/// A call in a quarter of an hour; what is rarer is nobody.
+const LEAST_RATE: f64 = 0.001;
 
 /// As whole numbers, for ramps.
 const MAX_RAMPED: u32 = 1_000_000;
@@ -17,6 +22,7 @@ enum ArrivalKind {
     Together,
     Even,
     Poisson,
+    Steps,
     Noticed,
     Spread,
     Clients,
@@ -25,7 +31,8 @@ enum ArrivalKind {
     Recorded,
 }
 
-const KINDS: [(&str, ArrivalKind); 9] = [
+const KINDS: [(&str, ArrivalKind); 10] = [
+    ("steps", ArrivalKind::Steps),
     ("together", ArrivalKind::Together),
     ("even", ArrivalKind::Even),
     ("poisson", ArrivalKind::Poisson),
@@ -77,6 +84,7 @@ pub(super) fn one(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
             spacing: source.need("spacing", source.span("spacing")?)?,
         },
         ArrivalKind::Poisson => poisson(source)?,
+        ArrivalKind::Steps => steps(source)?,
         ArrivalKind::Noticed => ArrivalProcess::Noticed {
             callers: callers(source, "callers")?,
             at: instant(source, "at")?.unwrap_or(Instant::ORIGIN),
@@ -100,8 +108,35 @@ fn poisson(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
     let rate = source.need("rate", source.number("rate", (0.001, MAX_RATE))?)?;
     let until = source.need("until", instant(source, "until")?)?;
     let gap = gap(rate);
+    let from = instant(source, "from")?;
     bounded(source, 1, gap, until)?;
-    Ok(ArrivalProcess::Poisson { gap, until })
+    Ok(match from {
+        None => ArrivalProcess::Poisson { gap, until },
+        Some(from) => {
+            ArrivalProcess::Stepped { steps: [RateStep { from, gap: Some(gap) }].into(), until }
+        }
+    })
+}
+
+/// Rates that hold one after the other; zero for nobody.
+fn steps(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
+    let until = source.need("until", instant(source, "until")?)?;
+    let mut steps: Vec<RateStep> = Vec::new();
+    for table in source.tables("steps")? {
+        let from = table.need("from", instant(&table, "from")?)?;
+        let rate = table.need("rate", table.number("rate", (0.0, MAX_RATE))?)?;
+        table.done()?;
+        if steps.last().is_some_and(|last| last.from >= from) {
+            return Err(table.wrong("from", "later than in the step before it"));
+        }
+        let gap = (rate >= LEAST_RATE).then(|| gap(rate));
+        bounded(source, 1, gap.unwrap_or(Span::MAX), until)?;
+        steps.push(RateStep { from, gap });
+    }
+    if steps.is_empty() {
+        return Err(source.wrong("steps", "a list of tables with from and rate"));
+    }
+    Ok(ArrivalProcess::Stepped { steps: steps.into(), until })
 }
 
 fn clients(source: &Reader<'_, '_>) -> Result<ArrivalProcess, Flaw> {
@@ -163,4 +198,40 @@ fn bounded(source: &Reader<'_, '_>, each: u32, gap: Span, until: Instant) -> Res
         return Ok(());
     }
     Err(source.wrong("until", &format!("earlier: that would be more than {MAX_CALLERS} calls")))
+}
+
+/// Any number of them. One that has neither law nor policy never retries; the names of policies that
+/// they use go to `used`.
+pub(super) fn read_bystanders(
+    reader: &Reader<'_, '_>,
+    policies: &[(String, Policy)],
+    defaults: (Schedule, Option<Span>),
+    used: &mut Vec<String>,
+) -> Result<Vec<Bystanders>, Flaw> {
+    let tables = reader.tables("bystanders")?;
+    bounded_list(reader, "bystanders", tables.len())?;
+    let mut all = Vec::new();
+    for table in &tables {
+        let arrivals = one(table)?;
+        let caller = match laws::settled(table, policies, defaults, used)? {
+            Some(caller) => caller,
+            None => never(table, defaults)?,
+        };
+        table.done()?;
+        all.push(Bystanders { arrivals, caller });
+    }
+    Ok(all)
+}
+
+/// A caller that never retries, and waits for an answer as long as those that are compared.
+fn never(
+    table: &Reader<'_, '_>,
+    (schedule, timeout): (Schedule, Option<Span>),
+) -> Result<stagger_sim::CallerLayer, Flaw> {
+    let caller = Law::NoRetry.caller(&schedule).map_err(|error| table.flaw(&error.to_string()))?;
+    let timeout = table.above_zero("timeout")?.or(timeout);
+    Ok(match timeout {
+        Some(timeout) => caller.with_timeout(timeout),
+        None => caller,
+    })
 }

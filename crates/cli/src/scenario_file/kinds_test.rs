@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    ArrivalProcess, Away, Cancel, FirstCalls, Full, Hop, LedgerModel, Paying, Play,
+    ArrivalProcess, Away, Cancel, FirstCalls, Full, Hop, LedgerModel, Paying, Play, Propagation,
     QueueDiscipline, Recovery, RunPlan, Scope, ServerRateLimit, Service, Trouble,
 };
+use stagger_text::settings::Document;
 
 use super::{ScenarioOverrides, read};
-use crate::toml_file::Document;
 
 const ARRIVALS: &str = "[[arrivals]]\nkind = 'together'\ncallers = 1\n";
 
@@ -16,7 +16,7 @@ const ARRIVALS: &str = "[[arrivals]]\nkind = 'together'\ncallers = 1\n";
 fn plan(text: &str) -> RunPlan {
     let document = Document::parse(text).expect("it is TOML");
     let scenario = read("s", &document, &ScenarioOverrides::default());
-    let scenario = scenario.unwrap_or_else(|flaw| panic!("{}", flaw.show("s.toml", text)));
+    let scenario = scenario.unwrap_or_else(|flaw| panic!("{}", flaw.line("s.toml", text)));
     match &scenario.cases[0].entries[0].play {
         Play::Run(plan) => (**plan).clone(),
         Play::Contention(_) => panic!("no file has writers"),
@@ -41,10 +41,11 @@ fn kind_of_arrivals(rule: &ArrivalProcess) -> usize {
         ArrivalProcess::Closed { .. } => 6,
         ArrivalProcess::Ramped(_) => 7,
         ArrivalProcess::Recorded(_) => 8,
+        ArrivalProcess::Stepped { .. } => 9,
     }
 }
 
-const RULES: [&str; 9] = [
+const RULES: [&str; 10] = [
     "kind = 'together'\ncallers = 1",
     "kind = 'even'\ncallers = 2\nspacing = '1ms'",
     "kind = 'poisson'\nrate = 5\nuntil = '1s'",
@@ -54,12 +55,13 @@ const RULES: [&str; 9] = [
     "kind = 'closed'\nclients = 2\nthink = '1s'\nuntil = '5s'",
     "kind = 'ramped'\ncallers = 5\nrate = 10\nover = '1s'\nmost = 20",
     "kind = 'recorded'\nat = ['0s', '1s']",
+    "kind = 'steps'\nuntil = '2s'\nsteps = [{ from = '0s', rate = 5 }, { from = '1s', rate = 0 }]",
 ];
 
 #[test]
 fn every_kind_of_arrivals_can_be_written() {
     let texts = RULES.map(|rule| format!("[[arrivals]]\n{rule}"));
-    all(&texts.each_ref().map(String::as_str), 9, |plan| kind_of_arrivals(&plan.arrivals[0]));
+    all(&texts.each_ref().map(String::as_str), 10, |plan| kind_of_arrivals(&plan.arrivals[0]));
 }
 
 #[test]
@@ -77,7 +79,7 @@ fn clients_may_begin_together_or_spread() {
 fn bystanders_may_come_in_every_way_too() {
     let texts = RULES.map(|rule| format!("{ARRIVALS}[[bystanders]]\n{rule}"));
     let kind = |plan: &RunPlan| kind_of_arrivals(&plan.bystanders[0].arrivals);
-    all(&texts.each_ref().map(String::as_str), 9, kind);
+    all(&texts.each_ref().map(String::as_str), 10, kind);
 }
 
 #[test]
@@ -91,9 +93,10 @@ fn every_trouble_can_be_written() {
         "kind = 'stall'\nlasts = '1s'",
         "kind = 'failing'\nshare = 0.5",
         "kind = 'slow'\nfactor = 2",
+        "kind = 'forbid'\nshare = 0.5",
     ];
     let texts = texts.map(|fault| format!("{ARRIVALS}[[fault]]\n{fault}"));
-    all(&texts.each_ref().map(String::as_str), 8, |plan| match plan.faults[0].trouble {
+    all(&texts.each_ref().map(String::as_str), 9, |plan| match plan.faults[0].trouble {
         Trouble::Refuse => 0,
         Trouble::RefuseFor(_) => 1,
         Trouble::PortClosed => 2,
@@ -102,6 +105,7 @@ fn every_trouble_can_be_written() {
         Trouble::Stall => 5,
         Trouble::Failing(_) => 6,
         Trouble::Slow(_) => 7,
+        Trouble::Forbid(_) => 8,
     });
 }
 
@@ -112,12 +116,16 @@ fn every_kind_of_server_can_be_written() {
         "service = '1ms'",
         "service = '1ms'\nservice_law = 'exponential'",
         "service = '1ms'\nslow_service = '2ms'\nslow_share = 0.5",
+        "service = '1ms'\nservice_law = 'lognormal'\nsigma = 1",
+        "service = '1ms'\nservice_law = 'pareto'\nshape = 2.5",
     ];
     let services = services.map(of);
-    all(&services.each_ref().map(String::as_str), 3, |plan| match plan.backend.service {
+    all(&services.each_ref().map(String::as_str), 5, |plan| match plan.backend.service {
         Service::Fixed(_) => 0,
         Service::Exponential(_) => 1,
         Service::Tail { .. } => 2,
+        Service::Lognormal { .. } => 3,
+        Service::Pareto { .. } => 4,
     });
     let limits = ["limit = { attempts = 1, window = '1s' }", "limit = { burst = 1, every = '1s' }"];
     let limits = limits.map(of);
@@ -135,11 +143,13 @@ fn every_kind_of_server_can_be_written() {
             None => usize::MAX,
         }
     });
-    let orders = ["order = 'oldest-first'", "order = 'newest-first'"].map(workers);
-    all(&orders.each_ref().map(String::as_str), 2, |plan| {
+    let orders = ["oldest-first", "newest-first", "first-tries-first"];
+    let orders = orders.map(|order| workers(&format!("order = '{order}'")));
+    all(&orders.each_ref().map(String::as_str), 3, |plan| {
         match plan.backend.workers.map(|workers| workers.order) {
             Some(QueueDiscipline::OldestFirst) => 0,
             Some(QueueDiscipline::NewestFirst) => 1,
+            Some(QueueDiscipline::FirstTriesFirst) => 2,
             None => usize::MAX,
         }
     });
@@ -153,9 +163,10 @@ fn every_kind_of_server_can_be_written() {
         }
     });
     let whole = plan(&of(
-        "workers = 1\ncollapse = 0.1\nshards = 4\ncold_start = { factor = 2, over = '1s' }",
+        "workers = 1\nrefusal = '1ms'\ncollapse = 0.1\nshards = 4\ncold_start = { factor = 2, over = '1s' }",
     ));
     assert!(whole.backend.cold_start.is_some() && whole.backend.shards == 4);
+    assert!(whole.backend.workers.is_some_and(|workers| !workers.refusal.is_zero()));
 }
 
 #[test]
@@ -201,4 +212,17 @@ fn every_network_fleet_and_end_can_be_written() {
         Recovery::Drained => 0,
         Recovery::FirstTries(_) => 1,
     });
+}
+
+#[test]
+fn a_poisson_process_that_starts_later_is_one_of_steps() {
+    let later = "[[arrivals]]\nkind = 'poisson'\nrate = 5\nfrom = '1s'\nuntil = '2s'";
+    assert_eq!(kind_of_arrivals(&plan(later).arrivals[0]), 9);
+}
+
+#[test]
+fn layers_may_know_the_deadlines_of_their_callers() {
+    let texts = ["", "propagation = 'none'", "propagation = 'deadline'"];
+    let found = texts.map(|text| plan(&format!("{text}\n{ARRIVALS}")).propagation);
+    assert_eq!(found, [Propagation::None, Propagation::None, Propagation::Deadline]);
 }

@@ -3,16 +3,11 @@
 //! `docs/scenarios.md` lists every key.
 
 mod arrivals;
-mod bystanders;
-mod fault;
-mod fleet;
 #[cfg(test)]
 mod kinds_test;
 mod laws;
-mod layer;
+mod rows;
 mod server;
 mod story;
-mod vary;
-mod watch;
 
 pub(crate) use story::{ScenarioOverrides, read};

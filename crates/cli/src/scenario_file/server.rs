@@ -1,15 +1,97 @@
-//! `[server]`: what answers, when nothing is wrong with it.
+//! `[fleet]`, `[server]` and `[[fault]]`: the processes that callers live in, the server, and its faults.
 
-use crate::toml_file::{Flaw, Reader};
-use stagger_core::{Ratio, Span};
+use stagger_core::{Instant, Ratio, Span};
 use stagger_sim::{
-    Backend, Cancel, ColdStart, Full, Hop, QueueDiscipline, ServerRateLimit, Service, Workers,
+    Away, Backend, Cancel, ColdStart, Connections, Deposit, Fault, Fleet, Full, Hop, LedgerModel,
+    Paying, QueueDiscipline, Scope, ServerRateLimit, Service, SharedBudget, Stretch, Trouble,
+    Workers,
 };
+use stagger_text::settings::{Flaw, Reader, engine};
+
+use super::arrivals::instant;
+
+/// Each has a ledger for every shard, and keeps it in memory.
+const MAX_PROCESSES: u32 = 1_000_000;
+
+/// As in the engine's own budgets.
+const MAX_BUCKET: u32 = 1_000_000;
+
+/// A fleet that does not ask the budget of the policy.
+const NO_WINDOW: &str = "left out where deposit, lifetime or shared is set";
+
+/// One process with the budget of its policy, unless the table says otherwise.
+pub(super) fn read_fleet(reader: &Reader<'_, '_>) -> Result<Fleet, Flaw> {
+    let Some(fleet) = reader.table("fleet")? else { return Ok(Fleet::default()) };
+    let processes = fleet.count("processes", (1, MAX_PROCESSES))?.unwrap_or(1);
+    let scope = fleet.word("scope", &[("host", Scope::Host), ("shard", Scope::Shard)])?;
+    let connections = fleet.count("connections", (1, u32::MAX))?;
+    let ledger = ledger(&fleet, processes)?;
+    fleet.done()?;
+    Ok(Fleet {
+        processes,
+        scope: scope.unwrap_or_default(),
+        ledger,
+        connections: connections.map(|count| Connections { count }),
+        ..Fleet::default()
+    })
+}
+
+fn ledger(fleet: &Reader<'_, '_>, processes: u32) -> Result<LedgerModel, Flaw> {
+    let (deposit, lifetime, shared) =
+        (fleet.table("deposit")?, fleet.table("lifetime")?, fleet.table("shared")?);
+    let rules = [("paced", LedgerModel::Engine), ("block", LedgerModel::WindowBlock)];
+    let rule = fleet.word("window_rule", &rules)?;
+    match (deposit, lifetime, shared) {
+        (None, None, None) => Ok(rule.unwrap_or_default()),
+        _ if rule.is_some() => Err(fleet.wrong("window_rule", NO_WINDOW)),
+        (Some(table), None, None) => Ok(LedgerModel::Deposit(bucket(&table)?)),
+        (None, Some(table), None) => {
+            let share = table.need("share", table.ratio("share", (0.0, 1.0))?)?;
+            table.done()?;
+            Ok(LedgerModel::Lifetime(share))
+        }
+        (None, None, Some(table)) => Ok(LedgerModel::Shared(leases(&table, processes)?)),
+        _ => Err(fleet.flaw("must have at most one of deposit, lifetime and shared")),
+    }
+}
+
+fn bucket(table: &Reader<'_, '_>) -> Result<Deposit, Flaw> {
+    let words = [("calls", Paying::Calls), ("successes", Paying::Successes)];
+    let paying = table.need("by", table.word("by", &words)?)?;
+    let amount = table.ratio("amount", (0.0, 100.0))?.unwrap_or(Ratio::from_percent(10));
+    let bucket = table.need("bucket", table.count("bucket", (1, MAX_BUCKET))?)?;
+    table.done()?;
+    Ok(Deposit { paying, amount, bucket })
+}
+
+fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<SharedBudget, Flaw> {
+    let budget = table.need("budget", table.value("budget"))?;
+    let budget = engine(&table.name("budget"), budget)?;
+    let lease = table.count("lease", (1, MAX_BUCKET))?.unwrap_or(10);
+    let latency = table.span("latency")?.unwrap_or(Span::from_millis(1));
+    let loss = table.ratio("loss", (0.0, 1.0))?.unwrap_or(Ratio::ZERO);
+    let again = table.span("again")?.unwrap_or(latency.saturating_mul(4));
+    if again <= latency.saturating_mul(2) {
+        return Err(table.wrong("again", "more than twice latency"));
+    }
+    let down = (instant(table, "down_from")?, instant(table, "down_until")?);
+    let down = match down {
+        (Some(from), Some(until)) => Some(Stretch { from, until }),
+        (None, None) => None,
+        _ => return Err(table.flaw("must have both of down_from and down_until, or neither")),
+    };
+    let local = table.word("away", &[("local", true), ("refuse", false)])?.unwrap_or(true);
+    let away = if local { Away::Local { nodes: processes } } else { Away::Refuse };
+    table.done()?;
+    Ok(SharedBudget { budget, lease, latency, loss, again, down, away })
+}
 
 /// More at once than any server works on.
 const MAX_WORKERS: u32 = 10_000_000;
+
 /// As many as there may be callers.
 const MAX_QUEUE: u32 = 50_000_000;
+
 /// Work that takes longer than a thousand times as long is a fault of its own kind: a stall.
 pub(super) const MAX_FACTOR: f64 = 1_000.0;
 
@@ -27,16 +109,52 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Backend, Flaw> {
     Ok(backend)
 }
 
+/// The laws of the time that work takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ServiceLaw {
+    Fixed,
+    Exponential,
+    Lognormal,
+    Pareto,
+}
+
+const SERVICE_LAWS: [(&str, ServiceLaw); 4] = [
+    ("fixed", ServiceLaw::Fixed),
+    ("exponential", ServiceLaw::Exponential),
+    ("lognormal", ServiceLaw::Lognormal),
+    ("pareto", ServiceLaw::Pareto),
+];
+
 fn service(server: &Reader<'_, '_>) -> Result<Service, Flaw> {
     let usual = server.span("service")?.unwrap_or(Span::ZERO);
-    let exponential = server.word("service_law", &[("fixed", false), ("exponential", true)])?;
+    let law = server.word("service_law", &SERVICE_LAWS)?.unwrap_or(ServiceLaw::Fixed);
+    let sigma = server.ratio("sigma", (0.01, 5.0))?;
+    let shape = server.ratio("shape", (1.01, 100.0))?;
+    let of_law = [
+        (
+            "sigma",
+            sigma.is_some(),
+            ServiceLaw::Lognormal,
+            "set where service_law is lognormal alone",
+        ),
+        ("shape", shape.is_some(), ServiceLaw::Pareto, "set where service_law is pareto alone"),
+    ];
+    for (key, given, own, bound) in of_law {
+        if given != (law == own) {
+            return Err(server.wrong(key, bound));
+        }
+    }
     let slow = server.span("slow_service")?;
     let share = server.ratio("slow_share", (0.0, 1.0))?;
     match (slow, share) {
-        (None, None) if exponential == Some(true) => Ok(Service::Exponential(usual)),
-        (None, None) => Ok(Service::Fixed(usual)),
+        (None, None) => Ok(match (law, sigma, shape) {
+            (ServiceLaw::Exponential, ..) => Service::Exponential(usual),
+            (_, Some(sigma), _) => Service::Lognormal { mean: usual, sigma },
+            (_, _, Some(shape)) => Service::Pareto { mean: usual, shape },
+            _ => Service::Fixed(usual),
+        }),
         (Some(slow), Some(share)) if slow >= usual => {
-            if exponential == Some(true) {
+            if law != ServiceLaw::Fixed {
                 return Err(server.wrong("service_law", "fixed beside slow_service"));
             }
             Ok(Service::Tail { usual, slow, share })
@@ -57,6 +175,7 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
         &[
             ("oldest-first", QueueDiscipline::OldestFirst),
             ("newest-first", QueueDiscipline::NewestFirst),
+            ("first-tries-first", QueueDiscipline::FirstTriesFirst),
         ],
     )?;
     let cancel = server.word(
@@ -64,6 +183,7 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
         &[("never", Cancel::Never), ("expired", Cancel::Expired), ("hopeless", Cancel::Hopeless)],
     )?;
     let collapse = server.ratio("collapse", (0.0, 1.0))?;
+    let refusal = server.span("refusal")?;
     let Some(count) = count else {
         for (key, given) in [
             ("queue", queue.is_some()),
@@ -71,6 +191,7 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
             ("order", order.is_some()),
             ("cancel", cancel.is_some()),
             ("collapse", collapse.is_some()),
+            ("refusal", refusal.is_some()),
         ] {
             if given {
                 return Err(server.wrong(key, "set together with server.workers"));
@@ -85,6 +206,7 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
         order: order.unwrap_or_default(),
         cancel: cancel.unwrap_or_default(),
         collapse: collapse.unwrap_or(Ratio::ZERO),
+        refusal: refusal.unwrap_or(Span::ZERO),
     }))
 }
 
@@ -125,4 +247,74 @@ pub(super) fn network(reader: &Reader<'_, '_>) -> Result<Hop, Flaw> {
         (Some(hop), false) => Hop::Fixed(hop),
         (Some(hop), true) => Hop::Exponential(hop),
     })
+}
+
+#[derive(Clone, Copy)]
+enum FaultKind {
+    Refuse,
+    PortClosed,
+    Forbid,
+    Hang,
+    Silence,
+    Stall,
+    Failing,
+    Slow,
+}
+
+const KINDS: [(&str, FaultKind); 8] = [
+    ("forbid", FaultKind::Forbid),
+    ("refuse", FaultKind::Refuse),
+    ("port-closed", FaultKind::PortClosed),
+    ("hang", FaultKind::Hang),
+    ("silence", FaultKind::Silence),
+    ("stall", FaultKind::Stall),
+    ("failing", FaultKind::Failing),
+    ("slow", FaultKind::Slow),
+];
+
+/// Any number of them.
+pub(super) fn read_faults(reader: &Reader<'_, '_>, backend: &Backend) -> Result<Vec<Fault>, Flaw> {
+    reader.tables("fault")?.iter().map(|fault| one(fault, backend)).collect()
+}
+
+fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
+    let kind = table.need("kind", table.word("kind", &KINDS)?)?;
+    let from = instant(table, "from")?.unwrap_or(Instant::ORIGIN);
+    let until = until(table, from)?;
+    let shard = table.count("shard", (0, backend.shards - 1))?;
+    let trouble = match kind {
+        FaultKind::Refuse => match table.span("retry_after")? {
+            Some(after) => Trouble::RefuseFor(after),
+            None => Trouble::Refuse,
+        },
+        FaultKind::PortClosed => Trouble::PortClosed,
+        FaultKind::Forbid => {
+            Trouble::Forbid(table.need("share", table.ratio("share", (0.0, 1.0))?)?)
+        }
+        FaultKind::Hang => Trouble::Hang,
+        FaultKind::Silence => Trouble::Silence,
+        FaultKind::Stall => Trouble::Stall,
+        FaultKind::Failing => {
+            Trouble::Failing(table.need("share", table.ratio("share", (0.0, 1.0))?)?)
+        }
+        FaultKind::Slow => {
+            Trouble::Slow(table.need("factor", table.ratio("factor", (1.0, MAX_FACTOR))?)?)
+        }
+    };
+    table.done()?;
+    if matches!(kind, FaultKind::Hang | FaultKind::Stall) && until == Instant::FAR {
+        return Err(table.flaw("a hang or a stall must end: set lasts or until"));
+    }
+    Ok(Fault { from, until, shard, trouble })
+}
+
+/// Said as a length or as a time, or never.
+fn until(table: &Reader<'_, '_>, from: Instant) -> Result<Instant, Flaw> {
+    match (table.span("lasts")?, instant(table, "until")?) {
+        (Some(_), Some(_)) => Err(table.wrong("lasts", "left out beside until")),
+        (Some(lasts), None) => Ok(from + lasts),
+        (None, Some(until)) if until < from => Err(table.wrong("until", "at or after from")),
+        (None, Some(until)) => Ok(until),
+        (None, None) => Ok(Instant::FAR),
+    }
 }

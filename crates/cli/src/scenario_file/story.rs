@@ -1,15 +1,17 @@
-//! The whole file: its parts put together to a scenario.
+//! The whole file: its parts put together to a scenario, and `[watch]`, the stretch that its figures are of.
 
-use stagger_core::{Instant, Policy, Span};
+use stagger_core::{Instant, Policy, Ratio, Span};
 use stagger_sim::{
-    ArrivalProcess, Backend, Bystanders, CallerLayer, Equal, Fault, Fleet, Hop, Law, LedgerModel,
-    MeasurementPlan, Peak, Play, RunPlan, Scenario, ScenarioCase, ScenarioEntry, StormOptions,
+    ArrivalProcess, Backend, Bystanders, CallerLayer, Equal, Fault, FirstTriesRule, Fleet, Hop,
+    Law, LedgerModel, MeasurementPlan, Peak, Play, Propagation, Recovery, RunPlan, Scenario,
+    ScenarioCase, ScenarioEntry, StormOptions, Stretch,
 };
+use stagger_text::settings::{Document, Flaw, Reader, engine};
 
-use super::laws::{self, Laws};
-use super::layer::{self, Layer};
-use super::{arrivals, bystanders, fault, fleet, server, vary, watch};
-use crate::toml_file::{Document, Flaw, Reader, engine};
+use super::arrivals::{self, instant};
+use super::laws::{self, Laws, Layer};
+use super::rows::{self, OwnRow};
+use super::server;
 
 /// The sd of a mean falls with the root of the runs: a million of them give three digits more.
 const MAX_RUNS: u32 = 1_000_000;
@@ -36,8 +38,8 @@ pub(crate) fn read(
 ) -> Result<Scenario, Flaw> {
     let reader = document.reader();
     let mut scenario = frame(name, &reader, given)?;
-    let Some(varied) = vary::read(&reader)? else {
-        let (case, parameters) = case(&reader, given, (String::new(), 0.0))?;
+    let Some(varied) = laws::read_vary(&reader)? else {
+        let (case, parameters) = case(document, given, (String::new(), 0.0))?;
         scenario.parameters = parameters;
         scenario.cases.push(case);
         return Ok(scenario);
@@ -45,12 +47,12 @@ pub(crate) fn read(
     for (number, value) in varied.values.iter().enumerate() {
         let changed = document.with(varied.key, (*value).clone());
         let changed = changed.map_err(|why| Flaw::new(value.span(), format!("vary.{why}")))?;
-        let (label, place) = vary::place(value.get_ref(), number);
+        let (label, place) = laws::place(value.get_ref(), number);
         let place = (format!("{} {label}", varied.key), place);
         let reader = changed.reader();
         frame(name, &reader, given)?;
-        vary::read(&reader)?;
-        let (case, parameters) = case(&reader, given, place)?;
+        laws::read_vary(&reader)?;
+        let (case, parameters) = case(&changed, given, place)?;
         scenario.parameters = parameters;
         scenario.cases.push(case);
     }
@@ -84,48 +86,86 @@ struct Parts {
     fleet: Fleet,
     watch: MeasurementPlan,
     layers: Vec<Layer>,
+    propagation: Propagation,
+    laws: Laws,
+    policies: Vec<(String, Policy)>,
+    /// The names of policies that are no rows, because layers, bystanders or rows use them.
+    used: Vec<String>,
 }
+
+const PROPAGATION: [(&str, Propagation); 2] =
+    [("none", Propagation::None), ("deadline", Propagation::Deadline)];
 
 type Parameters = Vec<(String, String)>;
 
 fn case(
-    reader: &Reader<'_, '_>,
+    document: &Document<'_>,
     given: &ScenarioOverrides,
     (label, value): (String, f64),
 ) -> Result<(ScenarioCase, Parameters), Flaw> {
-    let backend = server::read(reader)?;
-    let faults = fault::read(reader, &backend)?;
-    let policies = named_policies(reader)?;
-    let laws = with_given(laws::read(reader)?, given);
-    let defaults = (laws.schedule, laws.timeout);
-    let (layers, mut used) = layer::read(reader, &policies, defaults)?;
-    let bystanders = bystanders::read(reader, &policies, defaults, &mut used)?;
-    let parts = Parts {
-        arrivals: arrivals::read(reader)?,
-        bystanders,
-        hop: server::network(reader)?,
-        watch: watch::read(reader, &faults)?,
-        fleet: fleet::read(reader)?,
-        backend,
-        faults,
-        layers,
-    };
+    let reader = document.reader();
+    let mut parts = parts(&reader, given)?;
+    let own_rows = rows::read(&reader)?;
+    let mut own_entries = Vec::new();
+    for row in &own_rows {
+        own_entries.push(own_entry(document, row, given, &mut parts.used)?);
+    }
     // These are read for the whole file, and are no unknown keys here.
     for key in ["title", "about", "lesson", "seed", "runs", "peak", "vary", "policy"] {
         reader.value(key);
     }
     reader.done()?;
-    let own = policies.into_iter().filter(|(name, _)| !used.contains(name));
-    let compared = compared(&laws, given, own.collect())
-        .map_err(|error| Flaw::new(0..0, error.to_string()))?;
+    let asked = compared(&parts, given).map_err(|error| Flaw::new(0..0, error.to_string()))?;
+    let asked = asked.iter().map(|(name, caller)| entry(&parts, name, caller));
+    let flags = given.options.policies.iter();
+    let flags = flags.map(|(name, policy)| entry(&parts, name, &CallerLayer::new(*policy)));
+    let entries = asked.chain(own_entries).chain(flags).collect();
     let case = ScenarioCase {
         outages: outages(&parts.faults),
         capacity: capacity(&parts.backend),
-        entries: compared.iter().map(|(name, caller)| entry(&parts, name, caller)).collect(),
-        ..ScenarioCase::new(label, value)
+        ..ScenarioCase::new(label, value, entries)
     };
-    let timeout = laws.timeout.map(|timeout| ("timeout".to_owned(), timeout.to_string()));
-    Ok((case, laws.schedule.parameters().into_iter().chain(timeout).collect()))
+    let timeout = parts.laws.timeout.map(|timeout| ("timeout".to_owned(), timeout.to_string()));
+    Ok((case, parts.laws.schedule.parameters().into_iter().chain(timeout).collect()))
+}
+
+fn parts(reader: &Reader<'_, '_>, given: &ScenarioOverrides) -> Result<Parts, Flaw> {
+    let backend = server::read(reader)?;
+    let faults = server::read_faults(reader, &backend)?;
+    let policies = named_policies(reader)?;
+    let laws = with_given(laws::read(reader)?, given);
+    let defaults = (laws.schedule, laws.timeout);
+    let (layers, mut used) = laws::read_layers(reader, &policies, defaults)?;
+    let bystanders = arrivals::read_bystanders(reader, &policies, defaults, &mut used)?;
+    Ok(Parts {
+        arrivals: arrivals::read(reader)?,
+        bystanders,
+        hop: server::network(reader)?,
+        watch: read_watch(reader, &faults)?,
+        fleet: server::read_fleet(reader)?,
+        backend,
+        faults,
+        layers,
+        propagation: reader.word("propagation", &PROPAGATION)?.unwrap_or_default(),
+        laws,
+        policies,
+        used,
+    })
+}
+
+/// A row with settings of its own: the file with these settings, for its caller alone.
+fn own_entry<'t>(
+    document: &Document<'t>,
+    row: &OwnRow<'_, 't>,
+    given: &ScenarioOverrides,
+    used: &mut Vec<String>,
+) -> Result<ScenarioEntry, Flaw> {
+    let changed = row.changed(document)?;
+    let parts = parts(&changed.reader(), given)?;
+    let defaults = (parts.laws.schedule, parts.laws.timeout);
+    let caller = row.caller(&parts.policies, defaults, used)?;
+    used.extend(parts.used.iter().cloned());
+    Ok(entry(&parts, row.name, &caller))
 }
 
 fn with_given(laws: Laws, given: &ScenarioOverrides) -> Laws {
@@ -138,13 +178,12 @@ fn with_given(laws: Laws, given: &ScenarioOverrides) -> Laws {
     }
 }
 
-/// Never to retry, the laws, the policies of the file and those of the command line.
+/// Never to retry, the laws, and the policies of the file that nothing else uses.
 fn compared(
-    laws: &Laws,
+    parts: &Parts,
     given: &ScenarioOverrides,
-    own: Vec<(String, Policy)>,
 ) -> Result<Vec<(String, CallerLayer)>, stagger_core::ConfigError> {
-    let policies = own.into_iter().chain(given.options.policies.iter().cloned()).collect();
+    let laws = &parts.laws;
     let options = StormOptions {
         laws: Vec::new(),
         policies: Vec::new(),
@@ -157,8 +196,8 @@ fn compared(
             *caller = caller.clone().with_timeout(timeout);
         }
     }
-    let own: Vec<(String, Policy)> = policies;
-    all.extend(own.into_iter().map(|(name, policy)| (name, CallerLayer::new(policy))));
+    let own = parts.policies.iter().filter(|(name, _)| !parts.used.contains(name));
+    all.extend(own.map(|(name, policy)| (name.clone(), CallerLayer::new(*policy))));
     Ok(all)
 }
 
@@ -183,6 +222,7 @@ fn entry(parts: &Parts, name: &str, caller: &CallerLayer) -> ScenarioEntry {
         backend: parts.backend,
         faults: parts.faults.clone(),
         bystanders: parts.bystanders.iter().map(other).collect(),
+        propagation: parts.propagation,
         watch: parts.watch,
     };
     ScenarioEntry { name: name.to_owned(), play: Play::Run(Box::new(plan)) }
@@ -222,4 +262,62 @@ fn named_policies(reader: &Reader<'_, '_>) -> Result<Vec<(String, Policy)>, Flaw
     let Some(tables) = reader.table("policy")? else { return Ok(Vec::new()) };
     let read = |(name, value)| Ok((str::to_owned(name), engine(&tables.name(name), value)?));
     tables.names().map(read).collect()
+}
+
+/// Some hours of buckets are more than anybody waits for.
+const MAX_ROW: u32 = 10_000;
+
+/// From the end of the last fault on, until the last call is served, unless the table says otherwise.
+pub(super) fn read_watch(
+    reader: &Reader<'_, '_>,
+    faults: &[Fault],
+) -> Result<MeasurementPlan, Flaw> {
+    let ends = faults.iter().map(|fault| fault.until).filter(|&until| until < Instant::FAR);
+    let last = ends.max().unwrap_or(Instant::ORIGIN);
+    let Some(table) = reader.table("watch")? else {
+        return Ok(watch(last, None, Recovery::Drained));
+    };
+    let edge = instant(&table, "edge")?.unwrap_or(last);
+    let from = instant(&table, "peak_from")?;
+    let recovery = recovery(&table)?;
+    table.done()?;
+    Ok(watch(edge, from, recovery))
+}
+
+fn watch(edge: Instant, from: Option<Instant>, recovery: Recovery) -> MeasurementPlan {
+    let before = Stretch { from: Instant::ORIGIN, until: edge };
+    MeasurementPlan {
+        evenness_in: None,
+        edge,
+        peak_from: from,
+        retries_in: if edge > Instant::ORIGIN { before } else { Stretch::ALWAYS },
+        recovery,
+    }
+}
+
+fn recovery(table: &Reader<'_, '_>) -> Result<Recovery, Flaw> {
+    let first_tries = table.word("recovery", &[("drained", false), ("first-tries", true)])?;
+    let bucket = table.above_zero("bucket")?;
+    let row = table.count("row", (1, MAX_ROW))?;
+    let share = table.ratio("share", (0.0, 1.0))?;
+    let within = table.span("within")?;
+    if first_tries == Some(true) {
+        return Ok(Recovery::FirstTries(FirstTriesRule {
+            bucket: bucket.unwrap_or(Span::from_millis(500)),
+            row: row.unwrap_or(10),
+            share: share.unwrap_or(Ratio::from_percent(99)),
+            within: within.unwrap_or(Span::from_secs(70)),
+        }));
+    }
+    for (key, given) in [
+        ("bucket", bucket.is_some()),
+        ("row", row.is_some()),
+        ("share", share.is_some()),
+        ("within", within.is_some()),
+    ] {
+        if given {
+            return Err(table.wrong(key, "set together with recovery = \"first-tries\""));
+        }
+    }
+    Ok(Recovery::Drained)
 }

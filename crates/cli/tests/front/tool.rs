@@ -5,13 +5,16 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 17] = [
+pub(crate) const COMMANDS: [&str; 24] = [
     "demo",
     "storm",
+    "tune",
+    "watch",
     "explain",
     "lint",
     "choose",
     "import",
+    "export",
     "exec",
     "http",
     "serve",
@@ -21,6 +24,10 @@ pub(crate) const COMMANDS: [&str; 17] = [
     "store check",
     "store migrate",
     "store copy",
+    "operator",
+    "operator add",
+    "operator remove",
+    "operator list",
     "completions",
     "man",
 ];

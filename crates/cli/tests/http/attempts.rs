@@ -3,7 +3,7 @@
 use serde_json::Value;
 use stagger_testkit::server::{BlockingServer, Identity, Reaction, RefusingPort, Script};
 
-use crate::command::{Came, folder};
+use crate::command::{HttpRun, folder};
 
 /// Short delays, so that a test takes no time.
 const FAST: [&str; 2] = ["--base", "2ms"];
@@ -12,8 +12,8 @@ fn after(first: Reaction) -> BlockingServer {
     BlockingServer::start(Script::of([first]).then(Reaction::ok("done")))
 }
 
-fn call(server: &BlockingServer, more: &[&str]) -> Came {
-    Came::of(&[&[server.url("/").as_str()], &FAST[..], more].concat())
+fn call(server: &BlockingServer, more: &[&str]) -> HttpRun {
+    HttpRun::of(&[&[server.url("/").as_str()], &FAST[..], more].concat())
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_post_with_a_key_is_retried_with_the_same_key_and_bytes() {
         let server = after(Reaction::status(503));
         let bytes: Vec<u8> = (0..=255).chain([b'\n', b'\r', 0]).collect();
         let url = server.url("/orders");
-        let came = Came::fed(&[&url, "--base", "2ms", "-d", "@-", flag], &bytes);
+        let came = HttpRun::fed(&[&url, "--base", "2ms", "-d", "@-", flag], &bytes);
         assert_eq!(came.code, Some(0), "{came:?}");
         let seen = server.seen();
         assert_eq!(seen.len(), 2);
@@ -111,7 +111,7 @@ fn an_idempotent_post_is_retried_on_the_callers_word() {
 #[test]
 fn a_refused_connection_is_told_in_words_and_by_its_code() {
     let refusal = RefusingPort::hold().expect("a port that refuses");
-    let came = Came::of(&[&refusal.url("/"), "--base", "1ms", "--attempts", "2"]);
+    let came = HttpRun::of(&[&refusal.url("/"), "--base", "1ms", "--attempts", "2"]);
     assert_eq!((came.code, came.out.len()), (Some(7), 0));
     let lines = came.lines();
     assert!(
@@ -141,9 +141,9 @@ fn the_policy_of_a_file_is_the_one_that_is_obeyed() {
     std::fs::write(&file, text).expect("writable");
     let server = BlockingServer::start(Script::always(Reaction::status(503)));
     let (url, named) = (server.url("/"), format!("{}#api", file.display()));
-    let came = Came::of(&[&url, "--policy", &named]);
+    let came = HttpRun::of(&[&url, "--policy", &named]);
     assert_eq!((came.code, server.seen().len()), (Some(22), 2), "{came:?}");
-    let came = Came::of(&[&url, "--policy", &file.display().to_string()]);
+    let came = HttpRun::of(&[&url, "--policy", &file.display().to_string()]);
     assert_eq!(came.code, Some(2));
     assert!(came.told.contains("must name one of its policies"), "{came:?}");
     std::fs::remove_dir_all(folder).expect("ours");
@@ -170,7 +170,7 @@ fn a_policy_file_without_a_budget_got_a_hidden_one() {
     let text = "limits.max_attempts = 30\nbackoff.base = '1ms'\nbackoff.cap = '1ms'\n";
     std::fs::write(&file, text).expect("writable");
     let server = BlockingServer::start(Script::always(Reaction::status(503)));
-    let came = Came::of(&[&server.url("/"), "--policy", &file.display().to_string()]);
+    let came = HttpRun::of(&[&server.url("/"), "--policy", &file.display().to_string()]);
     assert_eq!((came.code, server.seen().len()), (Some(22), 30), "{came:?}");
     std::fs::remove_dir_all(folder).expect("ours");
 }

@@ -19,13 +19,13 @@ pub(crate) fn http(args: &[&str]) -> Command {
 
 /// The end of the command, and its output.
 #[derive(Debug)]
-pub(crate) struct Came {
+pub(crate) struct HttpRun {
     pub(crate) code: Option<i32>,
     pub(crate) out: Vec<u8>,
     pub(crate) told: String,
 }
 
-impl Came {
+impl HttpRun {
     pub(crate) fn of(args: &[&str]) -> Self {
         Self::from(http(args).output().expect("the binary was built for this test"))
     }

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use stagger_testkit::server::{BlockingServer, Reaction, Script};
 
-use crate::command::{Came, folder, http};
+use crate::command::{HttpRun, folder, http};
 
 fn always(reaction: Reaction) -> BlockingServer {
     BlockingServer::start(Script::always(reaction))
@@ -17,7 +17,7 @@ fn always(reaction: Reaction) -> BlockingServer {
 fn a_body_comes_through_byte_for_byte() {
     let bytes: Vec<u8> = (0..300_000_u32).map(|n| n.to_le_bytes()[0]).collect();
     let server = always(Reaction::ok(bytes.clone()).chunked());
-    let came = Came::of(&[&server.url("/"), "-q"]);
+    let came = HttpRun::of(&[&server.url("/"), "-q"]);
     assert_eq!((came.code, came.told.as_str()), (Some(0), ""));
     assert!(came.out == bytes, "{} bytes", came.out.len());
 }
@@ -29,7 +29,7 @@ fn a_file_is_replaced_when_all_has_come_and_keeps_its_mode() {
     fs::write(&file, "what was there").expect("writable");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("ours");
     let server = always(Reaction::ok("new"));
-    let came = Came::of(&[&server.url("/"), "-o", &file.display().to_string()]);
+    let came = HttpRun::of(&[&server.url("/"), "-o", &file.display().to_string()]);
     assert_eq!((came.code, came.out.len()), (Some(0), 0), "{came:?}");
     assert_eq!(fs::read(&file).expect("there"), b"new");
     assert_eq!(fs::metadata(&file).expect("there").permissions().mode() & 0o777, 0o600);
@@ -43,7 +43,7 @@ fn a_reply_that_breaks_off_leaves_the_file_as_it_was() {
     let file = folder.join("page");
     fs::write(&file, "what was there").expect("writable");
     let server = always(Reaction::ok("half of it").cut(4));
-    let came = Came::of(&[&server.url("/"), "-o", &file.display().to_string()]);
+    let came = HttpRun::of(&[&server.url("/"), "-o", &file.display().to_string()]);
     assert_eq!(came.code, Some(18), "{came:?}");
     assert!(came.told.contains("error: the reply broke off: "), "{came:?}");
     assert_eq!(fs::read(&file).expect("there"), b"what was there");
@@ -56,7 +56,7 @@ fn with_fail_an_error_page_replaces_nothing() {
     let folder = folder("fail");
     let file = folder.join("page");
     let server = always(Reaction::status(404).body("no such page"));
-    let came = Came::of(&[&server.url("/"), "-f", "-o", &file.display().to_string()]);
+    let came = HttpRun::of(&[&server.url("/"), "-f", "-o", &file.display().to_string()]);
     assert_eq!((came.code, file.exists()), (Some(22), false), "{came:?}");
     fs::remove_dir_all(folder).expect("ours");
 }
@@ -64,7 +64,7 @@ fn with_fail_an_error_page_replaces_nothing() {
 #[test]
 fn a_device_is_written_to_and_stays_one() {
     let server = always(Reaction::ok("gone"));
-    let came = Came::of(&[&server.url("/"), "-o", "/dev/null"]);
+    let came = HttpRun::of(&[&server.url("/"), "-o", "/dev/null"]);
     assert_eq!(came.code, Some(0), "{came:?}");
     assert!(!fs::metadata("/dev/null").expect("there").is_file());
 }
@@ -72,7 +72,7 @@ fn a_device_is_written_to_and_stays_one() {
 #[test]
 fn head_prints_status_and_headers() {
     let server = always(Reaction::ok("twelve bytes").header("x-kind", "bolt"));
-    let came = Came::of(&[&server.url("/"), "-I", "-q"]);
+    let came = HttpRun::of(&[&server.url("/"), "-I", "-q"]);
     let text = String::from_utf8(came.out).expect("headers are ASCII here");
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n"), "{text}");
     assert!(text.contains("x-kind: bolt\r\n") && text.ends_with("\r\n\r\n"), "{text}");
@@ -82,7 +82,7 @@ fn head_prints_status_and_headers() {
 #[test]
 fn include_prints_the_head_before_the_body() {
     let server = always(Reaction::ok("body"));
-    let came = Came::of(&[&server.url("/"), "-i", "-q"]);
+    let came = HttpRun::of(&[&server.url("/"), "-i", "-q"]);
     assert!(came.out.starts_with(b"HTTP/1.1 200 OK\r\n") && came.out.ends_with(b"\r\n\r\nbody"));
 }
 
@@ -107,7 +107,7 @@ fn a_log_gains_a_line_for_each_event() {
     fs::write(&file, "first\n").expect("writable");
     let server = always(Reaction::status(500));
     let log = file.display().to_string();
-    let came = Came::of(&[&server.url("/"), "-q", "--base", "1ms", "--log", &log]);
+    let came = HttpRun::of(&[&server.url("/"), "-q", "--base", "1ms", "--log", &log]);
     assert_eq!((came.code, came.told.as_str()), (Some(22), ""));
     let text = fs::read_to_string(&file).expect("there");
     assert_eq!(text.lines().count(), 1 + 3 + 1, "{text}");
@@ -118,7 +118,7 @@ fn a_log_gains_a_line_for_each_event() {
 #[test]
 fn credentials_are_sent_and_not_shown() {
     let server = always(Reaction::ok("").header("set-cookie", "session=17"));
-    let came = Came::of(&[&server.url("/"), "-v", "-u", "me:secret", "-H", "x-kind: bolt"]);
+    let came = HttpRun::of(&[&server.url("/"), "-v", "-u", "me:secret", "-H", "x-kind: bolt"]);
     assert_eq!(server.seen()[0].headers["authorization"], "Basic bWU6c2VjcmV0");
     assert!(
         came.told.contains("> authorization: (hidden)\n> ")
@@ -146,7 +146,7 @@ fn verbose_showed_api_keys_tokens_and_the_password_of_a_url() {
     let url = server.url("/").replace("://", "://bob:hunter2@");
     let mut args = vec![url.as_str(), "-v"];
     args.extend(headers.iter().flat_map(|header| ["-H", header.as_str()]));
-    let came = Came::of(&args);
+    let came = HttpRun::of(&args);
     assert_eq!(came.code, Some(0), "{came:?}");
     assert!(!came.told.contains("hunter2"), "{came:?}");
     for name in names {
@@ -154,7 +154,7 @@ fn verbose_showed_api_keys_tokens_and_the_password_of_a_url() {
         assert!(came.told.contains(&format!("> {name}: (hidden)\n")), "{name}: {came:?}");
         assert_eq!(server.seen()[0].headers[name.as_str()], "hunter2");
     }
-    let refused = Came::of(&["ftp://bob:hunter2@host/"]);
+    let refused = HttpRun::of(&["ftp://bob:hunter2@host/"]);
     assert!(refused.code == Some(2) && !refused.told.contains("hunter2"), "{refused:?}");
 }
 
@@ -163,7 +163,7 @@ fn name_and_password_of_a_url_were_dropped_in_silence() {
     let server = always(Reaction::ok(""));
     let url = server.url("/").replace("://", "://me:sec%72et@");
     let sent = |more: &[&str]| {
-        let came = Came::of(&[&[url.as_str(), "-q"], more].concat());
+        let came = HttpRun::of(&[&[url.as_str(), "-q"], more].concat());
         assert_eq!(came.code, Some(0), "{came:?}");
         let seen = server.seen();
         seen[seen.len() - 1].headers["authorization"].to_str().expect("ASCII").to_owned()
@@ -178,9 +178,9 @@ fn redirects_are_followed_when_asked() {
     let moved = Reaction::status(302).header("location", "/new");
     let script = Script::always(Reaction::ok("here")).on_path("/old", Script::always(moved));
     let server = BlockingServer::start(script);
-    let came = Came::of(&[&server.url("/old"), "-q"]);
+    let came = HttpRun::of(&[&server.url("/old"), "-q"]);
     assert_eq!((came.code, came.out.len()), (Some(0), 0));
-    let came = Came::of(&[&server.url("/old"), "-q", "-L"]);
+    let came = HttpRun::of(&[&server.url("/old"), "-q", "-L"]);
     assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]));
 }
 
@@ -188,7 +188,7 @@ fn redirects_are_followed_when_asked() {
 fn a_redirect_told_another_server_the_url_with_its_token() {
     let target = always(Reaction::ok("here"));
     let server = always(Reaction::status(302).header("location", &target.url("/")));
-    let came = Came::of(&[&server.url("/start?token=hunter2"), "-q", "-L"]);
+    let came = HttpRun::of(&[&server.url("/start?token=hunter2"), "-q", "-L"]);
     assert_eq!((came.code, &came.out[..]), (Some(0), &b"here"[..]), "{came:?}");
     assert!(!target.seen()[0].headers.contains_key("referer"), "{:?}", target.seen());
 }
@@ -215,7 +215,8 @@ fn a_body_cut_short_counted_as_a_success() {
     for (tag, resumed) in [(Some("\"v1\""), true), (Some("W/\"v1\""), false), (None, false)] {
         let (server, bytes) = torn(tag);
         let path = file.display().to_string();
-        let came = Came::of(&[&server.url("/"), "-o", &path, "--base", "1ms", "--format", "json"]);
+        let came =
+            HttpRun::of(&[&server.url("/"), "-o", &path, "--base", "1ms", "--format", "json"]);
         assert_eq!(came.code, Some(0), "{came:?}");
         assert!(fs::read(&file).expect("there") == bytes, "{tag:?}");
         let seen = server.seen();
@@ -241,7 +242,8 @@ fn the_end_of_a_call_whose_body_never_comes_says_so() {
     let server = always(Reaction::ok("half of it").cut(4));
     let end = |args: &[&str]| {
         let url = server.url("/");
-        let came = Came::of(&[&[url.as_str(), "--base", "1ms", "--format", "json"], args].concat());
+        let came =
+            HttpRun::of(&[&[url.as_str(), "--base", "1ms", "--format", "json"], args].concat());
         assert_eq!(came.code, Some(18), "{came:?}");
         let lines = came.lines();
         let end = lines.iter().rfind(|line| line.contains("\"end\"")).expect("an end");

@@ -2,11 +2,11 @@
 
 use stagger_testkit::server::{BlockingServer, Reaction, Script};
 
-use crate::command::Came;
+use crate::command::HttpRun;
 
 #[track_caller]
 fn refused(args: &[&str], why: &str) {
-    let came = Came::of(args);
+    let came = HttpRun::of(args);
     assert_eq!((came.code, came.out.len()), (Some(2), 0), "{came:?}");
     assert!(came.told.starts_with(&format!("error: {why}")), "{}", came.told);
     assert_eq!(came.told.matches("error:").count(), 1, "{}", came.told);
@@ -49,7 +49,7 @@ fn a_wrong_value_is_named_with_its_flag_and_bound() {
         "invalid value '/dev/null' for '--cacert': must be a file of certificates",
     );
     refused(
-        &[here, "--base", "20s"],
+        &[here, "--base", "20s", "--cap", "10s"],
         "invalid value '10s' for '--cap': must be at least --base (20s)",
     );
     refused(&[here, "--attempts", "0"], "invalid value '0' for '--attempts");
@@ -64,7 +64,7 @@ fn a_wrong_value_is_named_with_its_flag_and_bound() {
 #[test]
 fn nothing_is_sent_when_a_flag_is_wrong() {
     let server = BlockingServer::start(Script::always(Reaction::ok("")));
-    let came = Came::of(&[&server.url("/"), "-H", "wrong"]);
+    let came = HttpRun::of(&[&server.url("/"), "-H", "wrong"]);
     assert_eq!((came.code, server.connections()), (Some(2), 0));
 }
 
@@ -72,7 +72,7 @@ fn nothing_is_sent_when_a_flag_is_wrong() {
 fn a_folder_that_is_not_there_is_named_before_anything_is_sent() {
     let server = BlockingServer::start(Script::always(Reaction::ok("body")));
     for place in ["/nowhere/page", "/tmp"] {
-        let came = Came::of(&[&server.url("/"), "-o", place]);
+        let came = HttpRun::of(&[&server.url("/"), "-o", place]);
         assert_eq!((came.code, server.connections()), (Some(2), 0), "{came:?}");
         assert!(came.told.contains(&format!("invalid value '{place}' for '--output'")), "{came:?}");
     }

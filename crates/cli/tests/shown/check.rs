@@ -64,6 +64,11 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
     if command.starts_with("stagger store") {
         processes::fill_store(fixture, &command)?;
     }
+    if command.starts_with("stagger operator ") && !command.contains(" add ") {
+        // Only an operator who is there can be listed and removed.
+        let add = "stagger operator add bob --role viewer";
+        fixture.play(&format!("test -e stagger-data/operators.toml || {add}"));
+    }
     if !example.shown.is_empty() {
         // A terminal shows both streams in the order of their lines.
         let output = fixture.play(&format!("exec 2>&1; {command}")).output;

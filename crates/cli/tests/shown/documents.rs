@@ -10,7 +10,7 @@ const PACKAGE: &str = "runs another package, which ./test does";
 const TRANSCRIPT: &str = "five commands and a receiver beside them: scripts/transcript plays them";
 
 /// The commands that are not played here.
-const UNPLAYED: [Unplayed; 12] = [
+const UNPLAYED: [Unplayed; 13] = [
     ("README.md", "./test", "runs this test among all others"),
     ("docs/dispatcher.md", "stagger serve", TRANSCRIPT),
     ("docs/dispatcher.md", "APP=", TRANSCRIPT),
@@ -22,6 +22,11 @@ const UNPLAYED: [Unplayed; 12] = [
     ("docs/guides/breakers.md", "STAGGER_TEST_REDIS=", PACKAGE),
     ("docs/guides/budgets.md", "STAGGER_TEST_REDIS=", PACKAGE),
     ("docs/guides/budgets.md", "cargo xtask fleet", PACKAGE),
+    (
+        "docs/outages/github-2026-08.md",
+        "stagger storm",
+        "17 rows of millions; storm_outages.rs plays three",
+    ),
     ("docs/playground/README.md", "", "needs a compiler for WebAssembly"),
 ];
 
@@ -29,7 +34,7 @@ const UNPLAYED: [Unplayed; 12] = [
 fn documents() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut paths = vec![root.join("README.md")];
-    for folder in ["docs", "docs/guides", "docs/playground"] {
+    for folder in ["docs", "docs/guides", "docs/outages", "docs/playground"] {
         let entries = fs::read_dir(root.join(folder)).expect("the folder is there");
         let all = entries.map(|entry| entry.expect("it can be read").path());
         paths.extend(all.filter(|path| path.extension().is_some_and(|ending| ending == "md")));

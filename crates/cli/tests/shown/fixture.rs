@@ -21,10 +21,12 @@ const NAMED_POLICIES: &str =
     "policy = { nightly = { backoff.base = '10ms' }, api = { backoff.base = '10ms' } }\n";
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples");
 /// The settings of other products that the examples import, and samples of them.
-const IMPORTED: [(&str, &str); 3] = [
+const IMPORTED: [(&str, &str); 5] = [
     ("service-config.json", "grpc.json"),
     ("application.yml", "resilience4j.yml"),
     ("route.yaml", "envoy.yaml"),
+    ("manifests/orders.yaml", "istio.yaml"),
+    ("manifests/application.properties", "client.properties"),
 ];
 /// Folders of the system that examples write to: here they lie below the folder.
 const SYSTEM: [(&str, &str); 2] = [("/run/lock", "lock"), ("/usr/local/share/man/man1", PAGES)];
@@ -49,7 +51,7 @@ impl Fixture {
         let name = format!("shown-{}-{number}", std::process::id());
         let fixture = Self { folder: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name) };
         let _ = fs::remove_dir_all(&fixture.folder);
-        for folder in ["lock", "policies", ".zfunc", ".config/fish/completions"] {
+        for folder in ["lock", "policies", "manifests", ".zfunc", ".config/fish/completions"] {
             fs::create_dir_all(fixture.folder.join(folder)).expect("a folder");
         }
         let completions = ".local/share/bash-completion/completions";

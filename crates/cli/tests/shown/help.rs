@@ -7,10 +7,12 @@ use crate::blocks::{Block, of_help};
 use crate::check::{Unplayed, play_all};
 
 /// Every command, and those below it; the first is the program itself.
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 24] = [
     "",
     "demo",
     "storm",
+    "tune",
+    "watch",
     "explain",
     "lint",
     "choose",
@@ -24,18 +26,34 @@ const COMMANDS: [&str; 18] = [
     "store check",
     "store migrate",
     "store copy",
+    "operator",
+    "operator list",
+    "operator remove",
+    "operator add",
     "completions",
     "man",
 ];
 
 const DATABASE: &str = "names a database that is not there; tests/postgres.rs has its own";
 
+const FOLLOWS: &str = "goes on until there is a storm; tests/watch.rs has its own";
+
+const SEARCH: &str = "takes minutes without optimization; tests/tune.rs has smaller worlds";
+
 /// The examples that are not played here.
-const UNPLAYED: [Unplayed; 4] = [
+const UNPLAYED: [Unplayed; 12] = [
+    ("stagger tune --help", "stagger tune --load 100", SEARCH),
+    ("stagger tune --help", "stagger tune --scenario", SEARCH),
+    ("stagger tune --help", "stagger tune --from-log", SEARCH),
+    ("stagger tune --help", "stagger tune --outage", SEARCH),
+    ("stagger tune --help", "stagger tune --policy", SEARCH),
     ("stagger serve --help", "stagger serve --store", DATABASE),
     ("stagger store --help", "stagger store check --store", DATABASE),
     ("stagger store migrate --help", "stagger store migrate", DATABASE),
     ("stagger store copy --help", "stagger store copy", DATABASE),
+    ("stagger watch --help", "stagger watch /var/log", FOLLOWS),
+    ("stagger watch --help", "stagger watch http:", FOLLOWS),
+    ("stagger watch --help", "stagger watch --exit-on-storm", FOLLOWS),
 ];
 
 fn help(command: &str) -> String {

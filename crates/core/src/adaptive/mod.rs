@@ -4,7 +4,9 @@
 //! them. [`CubicLimiter`] paces calls to the rate at which the backend stops throttling them.
 
 mod cubic;
+mod limit;
 mod throttle;
 
 pub use cubic::{CubicLimiter, CubicRate};
+pub use limit::{AdaptiveLimit, AdaptivePlan, AdaptiveReport, Pacing};
 pub use throttle::{ClientThrottle, ClientThrottlePlan};

@@ -33,16 +33,33 @@ impl ClientThrottlePlan {
     /// Refuses the share max(0, (requests - multiplier * accepts) / (requests + 1)) of the window.
     ///
     /// # Errors
-    /// `adaptive.multiplier` not from 1 to 100: below 1, calls would be refused though none fails.
-    /// `adaptive.window` below 10 ms.
-    pub fn new(multiplier: Ratio, window: Span) -> Result<Self, ConfigError> {
+    /// `adaptive.throttle.multiplier` not from 1 to 100: below 1, calls would be refused though none fails.
+    /// `adaptive.throttle.window` below 10 ms.
+    pub fn new(multiplier: Ratio, window: impl Into<Span>) -> Result<Self, ConfigError> {
+        let window = window.into();
         if !(Ratio::ONE..=MAX_MULTIPLIER).contains(&multiplier) {
-            return Err(ConfigError::new("adaptive.multiplier", multiplier, "from 100% to 10000%"));
+            return Err(ConfigError::new(
+                "adaptive.throttle.multiplier",
+                multiplier,
+                "from 100% to 10000%",
+            ));
         }
         if window < MIN_WINDOW {
-            return Err(ConfigError::new("adaptive.window", window, "at least 10ms"));
+            return Err(ConfigError::new("adaptive.throttle.window", window, "at least 10ms"));
         }
         Ok(Self { multiplier, window })
+    }
+
+    /// The requests that are let through for each one that is accepted: K in the formula.
+    #[must_use]
+    pub const fn multiplier(&self) -> Ratio {
+        self.multiplier
+    }
+
+    /// The time for which requests and accepts count.
+    #[must_use]
+    pub const fn window(&self) -> Span {
+        self.window
     }
 }
 
@@ -94,6 +111,11 @@ impl ClientThrottle {
     /// caller's. A refusal, an overload or no answer is no accept.
     pub fn accept(&mut self, now: Instant) {
         self.seen.record(now, AdmissionCounts { requests: 0, accepts: 1 });
+    }
+
+    /// An admitted request was not made, or its caller gave up: it counts no more.
+    pub fn forget(&mut self, now: Instant) {
+        self.seen.take_back(now, AdmissionCounts { requests: 1, accepts: 0 });
     }
 
     /// The share of requests refused at `now`, rounded down to a part per million.

@@ -1,12 +1,12 @@
 //! The breaker itself: its state, and the moves between the states.
 
-use super::closed::Closed;
-use super::half_open::{Decision, HalfOpen};
-use super::open::Open;
 use super::plan::BreakerPlan;
-use super::ramp::Ramp;
 use super::report::Report;
+use super::state::Closed;
+use super::state::Open;
+use super::state::Ramp;
 use super::state::{BreakerState, StateKind, Transition};
+use super::state::{Decision, HalfOpen};
 use super::ticket::{Admission, Ticket};
 use super::trip::Trip;
 use super::window::Counts;
@@ -162,6 +162,29 @@ impl Breaker {
             }
             BreakerState::Open(_) | BreakerState::HalfOpen(_) => None,
         }
+    }
+
+    /// Opens until `until`, whatever its state, with the next open time of [`reopened`](Self::reopened):
+    /// for a breaker that follows another one, such as a fleet's. Results from before are stale.
+    pub fn reopen(&mut self, until: Instant, open_time: Span) {
+        self.open_time = open_time.clamp(self.plan.open_time, self.plan.open_cap);
+        self.move_to(BreakerState::Open(Open::until_instant(until)));
+    }
+
+    /// Closes as if all probes had succeeded; nothing when it is closed, or ramping.
+    ///
+    /// ```
+    /// use stagger_core::breaker::{Breaker, BreakerPlan, StateKind};
+    /// use stagger_core::{Instant, Span};
+    /// let mut breaker = Breaker::new(BreakerPlan::default());
+    /// breaker.reopen(Instant::from_nanos(9), Span::from_secs(20));
+    /// assert_eq!(breaker.state(Instant::ORIGIN), StateKind::Open);
+    /// breaker.reclose(Instant::ORIGIN);
+    /// assert_eq!(breaker.state(Instant::ORIGIN), StateKind::Closed);
+    /// ```
+    pub fn reclose(&mut self, now: Instant) -> Option<Transition> {
+        self.wake(now);
+        self.closed().is_none().then(|| self.close(now))
     }
 
     /// Makes the moves that time alone causes, open to half-open and ramp to closed, before anybody

@@ -5,13 +5,9 @@
 //! it; after the open time it admits exactly as many probes as the plan says, and their results
 //! decide.
 
-mod closed;
 mod destination;
-mod half_open;
 mod machine;
-mod open;
 mod plan;
-mod ramp;
 mod report;
 mod state;
 mod ticket;

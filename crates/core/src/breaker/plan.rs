@@ -63,11 +63,12 @@ impl BreakerPlan {
     /// A builder that holds the settings of this plan, to change some of them.
     ///
     /// ```
-    /// use stagger_core::Span;
-    /// use stagger_core::breaker::BreakerPlan;
-    /// let minute = Span::from_secs(60);
-    /// let plan = BreakerPlan::default().to_builder().lease(minute).build()?;
-    /// assert_eq!(plan.lease(), Some(minute));
+    /// use core::time::Duration;
+    /// use stagger_core::breaker::{BreakerPlan, WindowKind};
+    /// let minute = Duration::from_secs(60);
+    /// let plan = BreakerPlan::default().to_builder().window(minute).lease(minute).build()?;
+    /// assert_eq!(plan.lease(), Some(minute.into()));
+    /// assert_eq!(plan.window(), WindowKind::Time(minute.into()));
     /// # Ok::<(), stagger_core::ConfigError>(())
     /// ```
     pub const fn to_builder(self) -> BreakerPlanBuilder {
@@ -199,8 +200,8 @@ pub struct BreakerPlanBuilder {
 
 impl BreakerPlanBuilder {
     /// The calls it judges by: default those of the last 10 s.
-    pub const fn window(mut self, window: WindowKind) -> Self {
-        self.plan.window = window;
+    pub fn window(mut self, window: impl Into<WindowKind>) -> Self {
+        self.plan.window = window.into();
         self
     }
 
@@ -225,7 +226,8 @@ impl BreakerPlanBuilder {
     /// Calls longer than `after` are slow, and this share of them opens it: off by default.
     ///
     /// A slow probe is a bad one, or a breaker that opened for slowness would never stay open.
-    pub const fn slow_calls(mut self, after: Span, ratio: Ratio) -> Self {
+    pub fn slow_calls(mut self, after: impl Into<Span>, ratio: Ratio) -> Self {
+        let after = after.into();
         self.plan.rules.slow = Some(Slow { after, ratio });
         self
     }
@@ -237,8 +239,8 @@ impl BreakerPlanBuilder {
     }
 
     /// Sets the first open time, at least 1 ms, before the upward spread: default 5 s.
-    pub const fn open_time(mut self, first: Span) -> Self {
-        self.plan.open_time = first;
+    pub fn open_time(mut self, first: impl Into<Span>) -> Self {
+        self.plan.open_time = first.into();
         self
     }
 
@@ -249,8 +251,8 @@ impl BreakerPlanBuilder {
     }
 
     /// Sets the longest open time, before the upward spread: default 60 s.
-    pub const fn open_cap(mut self, cap: Span) -> Self {
-        self.plan.open_cap = cap;
+    pub fn open_cap(mut self, cap: impl Into<Span>) -> Self {
+        self.plan.open_cap = cap.into();
         self
     }
 
@@ -260,15 +262,16 @@ impl BreakerPlanBuilder {
         self
     }
 
-    /// Limits the time for which a probe holds its place without a report, at least 1 ms: default, `None`, the
-    /// open time of the moment. Should be longer than an attempt's time limit.
-    pub fn lease(mut self, lease: impl Into<Option<Span>>) -> Self {
-        self.plan.lease = lease.into();
+    /// Limits the time for which a probe holds its place without a report, at least 1 ms: default, the open time of
+    /// the moment. Should be longer than an attempt's time limit.
+    pub fn lease(mut self, lease: impl Into<Span>) -> Self {
+        self.plan.lease = Some(lease.into());
         self
     }
 
     /// After closing, admits a share that grows from `from` to all `over` this time: off by default.
-    pub const fn ramp(mut self, from: Ratio, over: Span) -> Self {
+    pub fn ramp(mut self, from: Ratio, over: impl Into<Span>) -> Self {
+        let over = over.into();
         self.plan.ramp = Some(RampPlan { from, over });
         self
     }

@@ -55,6 +55,19 @@ impl Ticket {
         Self { generation, admitted_at, probe: None }
     }
 
+    /// The ticket of a probe that was granted elsewhere, such as by a fleet's store, under its number.
+    /// No breaker of this process reaches its generation, so reporting it to one changes nothing.
+    #[must_use]
+    pub const fn of_probe(number: u64, admitted_at: Instant) -> Self {
+        Self { generation: Self::NEUTRAL.generation, admitted_at, probe: Some(number) }
+    }
+
+    /// The number of a probe that was granted elsewhere: the one given to [`of_probe`](Self::of_probe).
+    #[must_use]
+    pub const fn foreign_probe(self) -> Option<u64> {
+        if self.generation == Self::NEUTRAL.generation { self.probe } else { None }
+    }
+
     /// The generation of the breaker that admitted the call.
     #[must_use]
     pub const fn generation(self) -> u64 {

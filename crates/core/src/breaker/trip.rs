@@ -6,6 +6,7 @@ use crate::time::Span;
 
 /// Why a breaker opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Trip {
     /// The share of failures in the window reached the plan's ratio.
     FailureRatio,

@@ -1,6 +1,7 @@
 //! The outcomes of the last calls: the last so many, or those of the last so many seconds.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use crate::slots::{SlotCounts, Slots};
 use crate::time::{Instant, Span};
@@ -13,6 +14,18 @@ pub enum WindowKind {
     Calls(u32),
     /// The calls of this last span, in ten slots.
     Time(Span),
+}
+
+impl From<Span> for WindowKind {
+    fn from(span: Span) -> Self {
+        Self::Time(span)
+    }
+}
+
+impl From<Duration> for WindowKind {
+    fn from(span: Duration) -> Self {
+        Self::Time(span.into())
+    }
 }
 
 /// The outcomes of the calls in a window. A slow failure counts as both.

@@ -33,7 +33,8 @@ impl IntervalPlan {
     ///
     /// # Errors
     /// `budget.retries` outside 1..=16, `budget.interval` zero.
-    pub fn new(retries: u8, interval: Span) -> Result<Self, ConfigError> {
+    pub fn new(retries: u8, interval: impl Into<Span>) -> Result<Self, ConfigError> {
+        let interval = interval.into();
         if !(1..=MAX_RETRIES).contains(&usize::from(retries)) {
             return Err(ConfigError::new("budget.retries", retries, "from 1 to 16"));
         }

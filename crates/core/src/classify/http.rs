@@ -32,7 +32,7 @@ pub struct HttpReply {
     pub early_data: bool,
     /// Whether a hook is set that can refresh credentials.
     pub can_refresh: bool,
-    /// The opinion of `x-should-retry`, see [`read_should_retry`].
+    /// The word of `x-should-retry`, see [`read_should_retry`].
     pub should_retry: Option<bool>,
 }
 

@@ -1,20 +1,17 @@
-//! Classification of outcomes: the HTTP and gRPC tables, transport errors, and the merge of opinions.
+//! Classification of outcomes: the HTTP and gRPC tables, and transport errors.
 //!
 //! Nothing is retried by default except through these tables. Each of them gives an
-//! [`Outcome`](crate::Outcome); where several parties have a say, [`merge`] decides between their
-//! [`Opinion`]s. No text of a message is ever searched: the same words mean opposite things to
+//! [`Outcome`](crate::Outcome). No text of a message is ever searched: the same words mean opposite things to
 //! different providers.
 
 mod grpc;
 mod http;
 #[cfg(feature = "std")]
 mod io;
-mod opinion;
 mod transport;
 
 pub use grpc::{Code, CodeSet, UnknownCode, classify_grpc};
 pub use http::{HttpReply, HttpRules, is_idempotent, read_should_retry};
 #[cfg(feature = "std")]
 pub use io::{MAX_SOURCE_DEPTH, classify_error, classify_io, sources};
-pub use opinion::{Authority, Opinion, merge};
 pub use transport::TransportRules;

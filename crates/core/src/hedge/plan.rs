@@ -37,7 +37,8 @@ impl HedgePlan {
     ///
     /// # Errors
     /// `hedge.delay` above one hour; `hedge.copies` not from 2 to 5.
-    pub fn fixed(delay: Span, copies: u32) -> Result<Self, ConfigError> {
+    pub fn fixed(delay: impl Into<Span>, copies: u32) -> Result<Self, ConfigError> {
+        let delay = delay.into();
         if delay > MAX_DELAY {
             return Err(ConfigError::new("hedge.delay", delay, "at most 1h"));
         }
@@ -52,7 +53,11 @@ impl HedgePlan {
     ///
     /// # Errors
     /// `hedge.quantile` not above 0 and below 100 %, and as for [`HedgePlan::fixed`].
-    pub fn quantile(quantile: Ratio, fallback: Span, copies: u32) -> Result<Self, ConfigError> {
+    pub fn quantile(
+        quantile: Ratio,
+        fallback: impl Into<Span>,
+        copies: u32,
+    ) -> Result<Self, ConfigError> {
         if quantile == Ratio::ZERO || quantile >= Ratio::ONE {
             return Err(ConfigError::new("hedge.quantile", quantile, "above 0% and below 100%"));
         }

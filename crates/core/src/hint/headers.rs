@@ -3,12 +3,13 @@
 use alloc::vec::Vec;
 
 use super::{
-    RateLimit, RateLimitPolicy, ResetHeader, WallTime, pushback, rate_limit_hint, rate_limit_reset,
-    reset, retry_after, retry_after_ms,
+    RateLimit, RateLimitPolicy, ResetHeader, WallTime, decimal, pushback, rate_limit_hint,
+    rate_limit_reset, reset, retry_after, retry_after_ms, retry_info, status_details,
 };
 use crate::{Hint, Span};
 
 const PUSHBACK: &str = "grpc-retry-pushback-ms";
+const DETAILS: &str = "grpc-status-details-bin";
 const RETRY_AFTER: &str = "retry-after";
 const RATE_LIMIT: &str = "ratelimit";
 /// Hints in milliseconds: OpenAI and others, Azure, AWS.
@@ -16,8 +17,8 @@ const MILLIS: [&str; 3] = ["retry-after-ms", "x-ms-retry-after-ms", "x-amz-retry
 
 /// Reads the hint in a reply's headers, or trailers, whatever its status.
 ///
-/// Sources in their order: `grpc-retry-pushback-ms`; `retry-after-ms` and its kin in ms;
-/// `Retry-After`; `RateLimit` with `RateLimit-Policy`; `x-ratelimit-reset` and its kin. The first
+/// Sources in their order: `grpc-retry-pushback-ms`; a `google.rpc.RetryInfo` in
+/// `grpc-status-details-bin`; `retry-after-ms` and its kin in ms; `Retry-After`; `RateLimit` with `RateLimit-Policy`; `x-ratelimit-reset` and its kin. The first
 /// that can be read wins. Within one source the longest of several lines wins, except that two
 /// pushbacks forbid the retry. A reply without any of these headers costs no allocation.
 ///
@@ -119,9 +120,10 @@ impl<'r> HintReader<'r> {
         let seconds = || fields.lines(RETRY_AFTER).filter_map(|line| retry_after(line, now)).max();
         let limits = || self.rate_limits.then(|| fields.rate_limit()).flatten();
         let reset = |header: &ResetHeader| Some((fields.reset(header, now)?, header.reset));
-        MILLIS
-            .into_iter()
-            .find_map(millis)
+        fields
+            .retry_info()
+            .map(|delay| (delay, DETAILS))
+            .or_else(|| MILLIS.into_iter().find_map(millis))
             .or_else(|| Some((seconds()?, RETRY_AFTER)))
             .or_else(|| Some((limits()?, RATE_LIMIT)))
             .or_else(|| self.resets.iter().find_map(reset))
@@ -141,13 +143,19 @@ where
 
     #[cfg(feature = "http-date")]
     fn date(&self, now: Option<WallTime>) -> Option<WallTime> {
-        let named = |line| super::http_date(super::decimal::trim(line), now);
+        let named = |line| super::http_date(decimal::trim(line), now);
         self.lines("date").find_map(named).or(now)
     }
 
     #[cfg(not(feature = "http-date"))]
     fn date(&self, now: Option<WallTime>) -> Option<WallTime> {
         now
+    }
+
+    /// Several binary values may share a line (gRPC over HTTP/2, "Custom-Metadata").
+    fn retry_info(&self) -> Option<Span> {
+        let values = self.lines(DETAILS).flat_map(|line| line.split(|&byte| byte == b','));
+        values.filter_map(|value| retry_info(&status_details(decimal::trim(value))?)).max()
     }
 
     fn rate_limit(&self) -> Option<Span> {

@@ -12,10 +12,12 @@
 //! | source | read by | unit |
 //! | --- | --- | --- |
 //! | `grpc-retry-pushback-ms` | [`pushback`] | ms, exact |
+//! | `grpc-status-details-bin` | [`status_details`], [`retry_info`] | a duration |
 //! | `retry-after-ms`, `x-ms-retry-after-ms`, `x-amz-retry-after` | [`retry_after_ms`] | ms |
 //! | `Retry-After` | [`retry_after`] | s, or an HTTP-date |
 //! | `RateLimit`, `RateLimit-Policy` | [`rate_limit_hint`] | s |
 //! | `x-ratelimit-reset` and its kin | [`rate_limit_reset`] | by [`ResetMeaning`] |
+//! | `"retryDelay"` in a JSON body, which no reader of headers sees | [`retry_delay`] | s |
 //!
 //! [`DestinationPause`] keeps a hint for all calls to one destination.
 
@@ -28,6 +30,7 @@ mod pause;
 mod ratelimit;
 mod reset;
 mod retry_after;
+mod retry_info;
 mod rfc3339;
 pub mod structured;
 mod wall;
@@ -39,4 +42,5 @@ pub use pause::DestinationPause;
 pub use ratelimit::{RateLimit, RateLimitPolicy, rate_limit_hint};
 pub use reset::{ResetHeader, ResetMeaning, rate_limit_reset};
 pub use retry_after::{pushback, retry_after, retry_after_ms};
+pub use retry_info::{retry_delay, retry_info, status_details};
 pub use wall::WallTime;

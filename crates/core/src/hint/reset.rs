@@ -22,6 +22,8 @@ pub enum ResetMeaning {
     EpochMillis,
 }
 
+const AUTO: ResetMeaning = ResetMeaning::Auto;
+
 /// A provider's pair of headers: when the quota comes back, and what is left of it.
 ///
 /// ```
@@ -52,12 +54,26 @@ impl ResetHeader {
         Self::new("x-ratelimit-reset-after", "x-ratelimit-remaining", ResetMeaning::DeltaSeconds),
         Self::new("x-ratelimit-reset", "x-ratelimit-remaining", ResetMeaning::Auto),
         Self::new("x-rate-limit-reset", "x-rate-limit-remaining", ResetMeaning::Auto),
+        // OpenAI and Groq, in durations as Go prints them.
+        Self::new("x-ratelimit-reset-requests", "x-ratelimit-remaining-requests", AUTO),
+        Self::new("x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens", AUTO),
+        // Anthropic, in dates of RFC 3339.
         Self::new(
-            "x-ratelimit-reset-requests",
-            "x-ratelimit-remaining-requests",
-            ResetMeaning::Auto,
+            "anthropic-ratelimit-requests-reset",
+            "anthropic-ratelimit-requests-remaining",
+            AUTO,
         ),
-        Self::new("x-ratelimit-reset-tokens", "x-ratelimit-remaining-tokens", ResetMeaning::Auto),
+        Self::new("anthropic-ratelimit-tokens-reset", "anthropic-ratelimit-tokens-remaining", AUTO),
+        Self::new(
+            "anthropic-ratelimit-input-tokens-reset",
+            "anthropic-ratelimit-input-tokens-remaining",
+            AUTO,
+        ),
+        Self::new(
+            "anthropic-ratelimit-output-tokens-reset",
+            "anthropic-ratelimit-output-tokens-remaining",
+            AUTO,
+        ),
     ];
 
     const fn new(reset: &'static str, remaining: &'static str, meaning: ResetMeaning) -> Self {

@@ -3,12 +3,15 @@
 use core::num::NonZeroU32;
 
 use super::{HintRule, Policy};
+use crate::adaptive::AdaptivePlan;
 use crate::backoff::Backoff;
 use crate::breaker::BreakerPlan;
 use crate::budget::BudgetPlan;
+use crate::concurrency::ConcurrencyPlan;
 use crate::error::ConfigError;
 use crate::hedge::HedgePlan;
 use crate::limits::Limits;
+use crate::rate_limit::RatePlan;
 use crate::time::Span;
 
 /// Collects the settings of a [`Policy`]; [`build`](Self::build) checks them together.
@@ -32,6 +35,9 @@ pub struct PolicyBuilder {
     budget: BudgetPlan,
     breaker: Option<BreakerPlan>,
     hedge: Option<HedgePlan>,
+    adaptive: Option<AdaptivePlan>,
+    concurrency_limit: Option<ConcurrencyPlan>,
+    rate_limit: Option<RatePlan>,
     wait_for_breaker: bool,
     pause_when_empty: bool,
 }
@@ -46,7 +52,7 @@ impl Policy {
     ///
     /// ```
     /// use stagger_core::Policy;
-    /// let patient = Policy::aws_standard_2_1()?.to_builder().max_attempts(5).build()?;
+    /// let patient = Policy::aws_standard_2_1().to_builder().max_attempts(5).build()?;
     /// assert_eq!(patient.limits().max_attempts(), Some(5));
     /// # Ok::<(), stagger_core::ConfigError>(())
     /// ```
@@ -91,22 +97,22 @@ impl PolicyBuilder {
 
     /// Limits the attempts and waits of a call together, above zero. Default: no deadline. The last
     /// attempt gets what is left, and no wait is begun that no attempt can follow.
-    pub const fn deadline(mut self, limit: Span) -> Self {
-        self.deadline = Some(limit);
+    pub fn deadline(mut self, limit: impl Into<Span>) -> Self {
+        self.deadline = Some(limit.into());
         self
     }
 
     /// Limits one attempt, above zero. Default: no limit. Without one, an attempt that
     /// hangs takes the whole deadline and leaves nothing to retry with.
-    pub const fn attempt_timeout(mut self, limit: Span) -> Self {
-        self.attempt_timeout = Some(limit);
+    pub fn attempt_timeout(mut self, limit: impl Into<Span>) -> Self {
+        self.attempt_timeout = Some(limit.into());
         self
     }
 
     /// The least time that must be left for an attempt to be worth starting, below the deadline.
     /// Default: zero. An attempt that cannot finish is load without use.
-    pub const fn min_attempt_time(mut self, least: Span) -> Self {
-        self.min_attempt_time = least;
+    pub fn min_attempt_time(mut self, least: impl Into<Span>) -> Self {
+        self.min_attempt_time = least.into();
         self
     }
 
@@ -134,6 +140,28 @@ impl PolicyBuilder {
     /// Copies and retries share the attempt count.
     pub const fn hedge(mut self, plan: HedgePlan) -> Self {
         self.hedge = Some(plan);
+        self
+    }
+
+    /// The adaptive limit of a destination, which covers first attempts too. Default: none, because a
+    /// limit that a client guesses can refuse calls that the server would have taken.
+    pub fn adaptive(mut self, plan: impl Into<AdaptivePlan>) -> Self {
+        self.adaptive = Some(plan.into());
+        self
+    }
+
+    /// Limits the attempts in flight to a destination (a bulkhead). Default: no limit, because how many a
+    /// server takes is the caller's to say. An attempt that finds no place waits in the plan's queue, or
+    /// ends the call.
+    pub const fn concurrency_limit(mut self, plan: ConcurrencyPlan) -> Self {
+        self.concurrency_limit = Some(plan);
+        self
+    }
+
+    /// Limits the attempts a second to a destination, first attempts and retries alike. Default: no
+    /// limit. An attempt waits for its start for the plan's longest wait, or ends the call.
+    pub const fn rate_limit(mut self, plan: RatePlan) -> Self {
+        self.rate_limit = Some(plan);
         self
     }
 
@@ -177,6 +205,9 @@ impl PolicyBuilder {
             budget: policy.budget,
             breaker: policy.breaker,
             hedge: policy.hedge,
+            adaptive: policy.adaptive,
+            concurrency_limit: policy.concurrency_limit,
+            rate_limit: policy.rate_limit,
             wait_for_breaker: policy.wait_for_breaker,
             pause_when_empty: policy.pause_when_empty,
         }
@@ -200,6 +231,12 @@ impl PolicyBuilder {
             },
             breaker: self.breaker,
             hedge: self.hedge,
+            adaptive: self.adaptive,
+            concurrency_limit: self.concurrency_limit,
+            rate_limit: self.rate_limit,
+            limits_first: self.adaptive.is_some()
+                || self.concurrency_limit.is_some()
+                || self.rate_limit.is_some(),
             wait_for_breaker: self.wait_for_breaker,
             pause_when_empty: self.pause_when_empty,
         }
@@ -266,6 +303,9 @@ impl Default for PolicyBuilder {
             budget: BudgetPlan::default(),
             breaker: None,
             hedge: None,
+            adaptive: None,
+            concurrency_limit: None,
+            rate_limit: None,
             wait_for_breaker: false,
             pause_when_empty: false,
         }

@@ -59,7 +59,8 @@ impl HintRule {
     ///
     /// # Errors
     /// A `spread` above 1.
-    pub fn new(max: Span, spread: Ratio, long: LongHint) -> Result<Self, ConfigError> {
+    pub fn new(max: impl Into<Span>, spread: Ratio, long: LongHint) -> Result<Self, ConfigError> {
+        let max = max.into();
         if spread > Ratio::ONE {
             return Err(ConfigError::new("hints.spread", spread.as_f64(), "from 0 to 1"));
         }

@@ -2,7 +2,6 @@
 
 mod builder;
 mod hints;
-mod named;
 mod plan;
 mod preset;
 #[cfg(feature = "serde")]

@@ -1,11 +1,14 @@
 //! The policy: everything that is decided before the first call.
 
 use super::HintRule;
+use crate::adaptive::AdaptivePlan;
 use crate::backoff::Backoff;
 use crate::breaker::BreakerPlan;
 use crate::budget::BudgetPlan;
+use crate::concurrency::ConcurrencyPlan;
 use crate::hedge::HedgePlan;
 use crate::limits::Limits;
+use crate::rate_limit::RatePlan;
 
 /// The plan for calls to a destination: immutable, validated, `Copy`, shareable.
 ///
@@ -32,8 +35,13 @@ pub struct Policy {
     pub(super) budget: BudgetPlan,
     pub(super) breaker: Option<BreakerPlan>,
     pub(super) hedge: Option<HedgePlan>,
+    pub(super) adaptive: Option<AdaptivePlan>,
+    pub(super) concurrency_limit: Option<ConcurrencyPlan>,
+    pub(super) rate_limit: Option<RatePlan>,
     pub(super) wait_for_breaker: bool,
     pub(super) pause_when_empty: bool,
+    /// Whether there is a limit of any kind, in one byte for the path that every call takes.
+    pub(super) limits_first: bool,
 }
 
 impl Policy {
@@ -77,6 +85,35 @@ impl Policy {
     #[must_use]
     pub const fn hedge(&self) -> Option<&HedgePlan> {
         self.hedge.as_ref()
+    }
+
+    /// The adaptive limit of the destination, if there is one.
+    #[must_use]
+    pub const fn adaptive(&self) -> Option<&AdaptivePlan> {
+        self.adaptive.as_ref()
+    }
+
+    /// The concurrency limit of the destination, if there is one.
+    #[must_use]
+    pub const fn concurrency_limit(&self) -> Option<&ConcurrencyPlan> {
+        self.concurrency_limit.as_ref()
+    }
+
+    /// The rate limit of the destination, if there is one.
+    #[must_use]
+    pub const fn rate_limit(&self) -> Option<&RatePlan> {
+        self.rate_limit.as_ref()
+    }
+
+    /// Whether attempts pass a concurrency limit or a rate limit.
+    pub(crate) const fn is_limited(&self) -> bool {
+        self.concurrency_limit.is_some() || self.rate_limit.is_some()
+    }
+
+    /// Whether a limit of any kind may hold back a first attempt, which then starts by a session.
+    #[inline]
+    pub(crate) const fn limits_first(&self) -> bool {
+        self.limits_first
     }
 
     /// Whether a call waits for an open breaker when its deadline allows.

@@ -1,12 +1,12 @@
 //! A call during its first attempt: nearly every call ends with it, so it is kept in few bytes.
 
-use super::{Action, Call, Launched, Ledger, Permit, Retry, Session, Step};
+use super::{Action, Call, Done, Launched, Ledger, Permit, Retry, Session, Step, Stop};
 use crate::breaker::{Admission, BreakerPlan, Report, Ticket};
 use crate::budget::Settled;
 use crate::entropy::Entropy;
 use crate::outcome::Outcome;
 use crate::policy::Policy;
-use crate::time::Instant;
+use crate::time::{Instant, Span};
 
 /// A call whose first attempt is under way, for drivers that keep a [`Session`] only once it is needed.
 ///
@@ -40,7 +40,7 @@ pub struct FirstAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "the call has yet to be ended or held"]
 pub struct FirstRefused {
-    /// The instant until which the breaker refuses; `None` if the destination is paused.
+    /// The instant until which the breaker refuses; `None` if it was not asked.
     by_breaker: Option<Instant>,
 }
 
@@ -50,7 +50,7 @@ impl FirstRefused {
     pub fn session<'p>(
         self,
         policy: &'p Policy,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         call: Call,
         now: Instant,
     ) -> (Session<'p>, Action) {
@@ -66,16 +66,17 @@ impl FirstAttempt {
     /// Begins a call under `policy`, with the ledger told as by [`Session::start`].
     ///
     /// # Errors
-    /// The breaker or the destination's pause keeps the first attempt from starting. The error gives the
-    /// session of the call.
-    #[inline]
+    /// The breaker or the destination's pause keeps the first attempt from starting, or the policy has a
+    /// limit, which only a session asks. The error gives the session of the call.
+    #[inline(always)]
     pub fn start(
         policy: &Policy,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         call: Call,
         now: Instant,
     ) -> Result<Self, FirstRefused> {
-        if policy.hints().is_shared() && ledger.paused_until(now).is_some() {
+        let paused = policy.hints().is_shared() && ledger.paused_until(now).is_some();
+        if paused || policy.limits_first() {
             return Err(FirstRefused { by_breaker: None });
         }
         let mut ticket = None;
@@ -120,18 +121,21 @@ impl FirstAttempt {
         self.ticket.is_some()
     }
 
-    /// The attempt succeeded at `now`, and the call ends: tells the ledger what the session would.
+    /// The attempt succeeded at `now`, and the call ends: tells the ledger what the session would, and returns the
+    /// same end.
     #[inline]
     pub fn succeed(
         self,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         outcome: &Outcome,
         entropy: &mut dyn Entropy,
-    ) {
+    ) -> Done {
         if let Some(ticket) = self.ticket {
             ledger.report(now, ticket, Report::of(outcome), entropy);
         }
         ledger.on_settled(now, Settled::FirstTry);
+        let (stop, elapsed) = (Stop::Succeeded, now - self.started);
+        Done { stop, attempts: 1, elapsed, hint: None, pause: Span::ZERO }
     }
 }

@@ -166,7 +166,24 @@ impl Retry {
                 self.wait()
             }
             (Phase::AskingBreaker, Permit::HeldUntil(at)) => self.hold(policy, now, at),
-            (Phase::AskingBreaker, _) => self.end(now, Stop::BreakerOpen, None),
+            (Phase::AskingBreaker, Permit::PacedUntil(at))
+                if policy.limits().fits(self.elapsed(at)) =>
+            {
+                self.wake = at;
+                self.wait()
+            }
+            (Phase::AskingBreaker, Permit::PacedUntil(_) | Permit::Throttled) => {
+                self.end(now, Stop::Throttled, None)
+            }
+            (Phase::AskingBreaker, Permit::Refused | Permit::RefusedUntil(_)) => {
+                self.end(now, Stop::BreakerOpen, None)
+            }
+            (Phase::AskingBreaker, Permit::QueuedUntil(at)) => {
+                self.wake = at;
+                self.wait()
+            }
+            (Phase::AskingBreaker, Permit::Full) => self.end(now, Stop::ConcurrencyLimited, None),
+            (Phase::AskingBreaker, Permit::RateLimited) => self.end(now, Stop::RateLimited, None),
             (Phase::AskingHedgeBudget, Permit::Granted) => self.ask_hedge_breaker(policy, now),
             (Phase::AskingHedgeBreaker, Permit::Granted) => self.launch_copy(policy, now),
             (Phase::AskingHedgeBudget | Phase::AskingHedgeBreaker, _) => self.no_hedge(policy, now),
@@ -193,6 +210,14 @@ impl Retry {
                 }
             }
             _ => self.again(policy, now),
+        }
+    }
+
+    /// The wait may be over sooner: a place may have been handed to the attempt that waits for one.
+    #[inline]
+    pub(super) fn hasten(&mut self, now: Instant) {
+        if self.phase == Phase::Waiting {
+            self.wake = self.wake.min(now);
         }
     }
 
@@ -398,5 +423,5 @@ impl Retry {
 /// Whether a destination may refuse or hold an attempt that the call has decided on.
 #[inline]
 fn is_guarded(policy: &Policy) -> bool {
-    policy.breaker().is_some() || policy.hints().is_shared()
+    policy.breaker().is_some() || policy.hints().is_shared() || policy.limits_first()
 }

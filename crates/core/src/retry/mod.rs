@@ -27,8 +27,8 @@
 
 mod first;
 mod ledger;
+mod limiter;
 mod machine;
-mod parked;
 mod reconnect;
 mod saved;
 mod session;
@@ -39,9 +39,10 @@ mod stop;
 
 pub use first::{FirstAttempt, FirstRefused};
 pub use ledger::{Ledger, PlainLedger};
+pub use limiter::{AttemptLimiter, Entrance, LimitPermit};
 pub use machine::{Call, Retry};
-pub use parked::Parked;
 pub use reconnect::Reconnect;
+pub use saved::Parked;
 pub use saved::Saved;
 pub use session::{Detached, Session};
 pub use step::{Action, Ask, Attempt, Launched, Permit, Step, Wait};

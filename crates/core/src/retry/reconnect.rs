@@ -44,7 +44,8 @@ impl Reconnect {
     /// A loop before its first dial. A connection that stays up for `stable_after` has succeeded;
     /// 10 s to 60 s are usual.
     #[must_use]
-    pub const fn new(stable_after: Span) -> Self {
+    pub fn new(stable_after: impl Into<Span>) -> Self {
+        let stable_after = stable_after.into();
         Self { stable_after, up_since: None, down_since: None, retries: 0, prev: Span::ZERO }
     }
 

@@ -1,6 +1,10 @@
 //! One call with its ledger: the machine's questions answered, what was taken given back.
 
-use super::{Action, Ask, Attempt, Call, Done, Launched, Ledger, Permit, Retry, Step, Stop, Wait};
+use super::{
+    Action, Ask, Attempt, Call, Done, Entrance, Launched, Ledger, LimitPermit, Permit, Retry, Step,
+    Stop, Wait,
+};
+use crate::adaptive::{AdaptiveReport, Pacing};
 use crate::breaker::{Admission, Report, Ticket};
 use crate::budget::{Paid, Settled};
 use crate::entropy::Entropy;
@@ -44,6 +48,10 @@ pub struct Detached {
     retry: Retry,
     /// A budget grant that no attempt has followed yet.
     granted: Option<Paid>,
+    /// Whether the adaptive limit let an attempt pass that is not made yet.
+    paced: bool,
+    /// The share in the destination's limits of an attempt that is not made yet.
+    permit: LimitPermit,
     /// The hint of the last outcome, for ends that the machine decides after it has left it behind.
     hint: Option<Span>,
     /// The latest start of the next attempt, however long the destination is paused.
@@ -60,9 +68,17 @@ impl Detached {
         Session { policy, call: self }
     }
 
+    /// The share of the next attempt in the limits of the destination, as [`Session::limit_permit`].
+    #[must_use]
+    #[inline]
+    pub const fn limit_permit(&self) -> &LimitPermit {
+        &self.permit
+    }
+
     #[inline]
     const fn new(retry: Retry, begun: bool) -> Self {
-        Self { retry, granted: None, hint: None, hold_end: None, begun }
+        let permit = LimitPermit::NONE;
+        Self { retry, granted: None, paced: false, permit, hint: None, hold_end: None, begun }
     }
 }
 
@@ -71,7 +87,7 @@ impl<'p> Session<'p> {
     #[inline]
     pub fn start(
         policy: &'p Policy,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         call: Call,
         now: Instant,
     ) -> (Self, Action) {
@@ -86,7 +102,7 @@ impl<'p> Session<'p> {
     pub(super) fn refused(
         policy: &'p Policy,
         (call, until): (Call, Instant),
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
     ) -> (Self, Action) {
         let (mut retry, mut step) = Retry::start(policy, call, now);
@@ -102,7 +118,7 @@ impl<'p> Session<'p> {
     #[inline]
     pub fn on_outcome(
         &mut self,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         launched: Launched,
         outcome: &Outcome,
@@ -117,16 +133,20 @@ impl<'p> Session<'p> {
         self.answer(ledger, now, step)
     }
 
-    /// The wait is over, or a further copy is due.
+    /// The wait is over, or a further copy is due; or a place was handed to a call that
+    /// [waits in the queue](Self::limit_permit).
     #[inline]
-    pub fn on_wake(&mut self, ledger: &mut impl Ledger, now: Instant) -> Action {
+    pub fn on_wake(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) -> Action {
+        if self.call.permit.is_queued() {
+            self.call.retry.hasten(now);
+        }
         let step = self.call.retry.on_wake(self.policy, now);
         self.answer(ledger, now, step)
     }
 
     /// The caller gave up. Attempts that were made must be given back with [`Session::abandon`], one
     /// that was decided on and never made with [`Session::withdraw`].
-    pub fn cancel(&mut self, ledger: &mut impl Ledger, now: Instant) -> Action {
+    pub fn cancel(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) -> Action {
         let step = self.call.retry.cancel(now);
         self.answer(ledger, now, step)
     }
@@ -137,7 +157,7 @@ impl<'p> Session<'p> {
     /// The server works on it all the same. If abandoned attempts were free, an outer timeout, a
     /// disconnected client or a hedge would switch the budget off while everything is slow.
     pub fn abandon(
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         launched: Launched,
         entropy: &mut impl Entropy,
@@ -148,12 +168,15 @@ impl<'p> Session<'p> {
     /// The caller gave up before this attempt was made: its grant is refunded, and the breaker gets
     /// its ticket back as neutral.
     pub fn withdraw(
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         launched: Launched,
         entropy: &mut impl Entropy,
     ) {
-        Self::abandon(ledger, now, launched, entropy);
+        if launched.paced {
+            ledger.on_paced(now, AdaptiveReport::Withdrawn);
+        }
+        Self::abandon(ledger, now, Launched { paced: false, ..launched }, entropy);
         ledger.refund(now, launched.paid);
     }
 
@@ -169,6 +192,19 @@ impl<'p> Session<'p> {
         self.call.hold_end.is_some()
     }
 
+    /// Whether the next attempt waits for its turn by the adaptive limit.
+    #[must_use]
+    pub const fn is_paced(&self) -> bool {
+        self.call.paced
+    }
+
+    /// The share of the next attempt in the limits of the destination. While it is queued, the driver
+    /// wakes the call when [`Ledger::watch`] says so, and at the end of the wait at the latest.
+    #[must_use]
+    pub const fn limit_permit(&self) -> &LimitPermit {
+        &self.call.permit
+    }
+
     /// The policy it was started with.
     #[must_use]
     pub const fn policy(&self) -> &'p Policy {
@@ -178,9 +214,10 @@ impl<'p> Session<'p> {
     /// The machine of the call, if the call has nothing else to remember.
     #[inline]
     pub(super) const fn bare(&self) -> Option<&Retry> {
-        let bare =
-            self.call.granted.is_none() && self.call.hint.is_none() && self.call.hold_end.is_none();
-        if bare && self.call.begun { Some(&self.call.retry) } else { None }
+        let Detached { granted, paced, permit, hint, hold_end, begun, .. } = &self.call;
+        let bare = granted.is_none() && !*paced && hint.is_none() && hold_end.is_none();
+        let bare = bare && permit.is_none();
+        if bare && *begun { Some(&self.call.retry) } else { None }
     }
 
     /// A call that has made its first attempt and has nothing else to remember.
@@ -199,7 +236,7 @@ impl<'p> Session<'p> {
     /// the next attempt knows of this one.
     #[inline]
     fn tell(
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         launched: Launched,
         outcome: &Outcome,
@@ -207,6 +244,12 @@ impl<'p> Session<'p> {
     ) {
         if let Some(ticket) = launched.ticket {
             ledger.report(now, ticket, Report::of(outcome), &mut || entropy.next_u64());
+        }
+        if launched.paced {
+            ledger.on_paced(now, AdaptiveReport::of(outcome));
+        }
+        if launched.placed {
+            ledger.leave(now, LimitPermit::PLACE);
         }
         match outcome.verdict {
             Verdict::Ok if launched.attempt.number == 1 => {
@@ -226,7 +269,12 @@ impl<'p> Session<'p> {
 
     /// Answers the machine's questions until it wants something done.
     #[inline]
-    fn answer(&mut self, ledger: &mut impl Ledger, now: Instant, mut step: Step) -> Action {
+    fn answer(
+        &mut self,
+        ledger: &mut (impl Ledger + ?Sized),
+        now: Instant,
+        mut step: Step,
+    ) -> Action {
         let mut ticket = None;
         loop {
             step = match step {
@@ -258,7 +306,7 @@ impl<'p> Session<'p> {
 
     fn ask(
         &mut self,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         ask: Ask,
         ticket: &mut Option<Ticket>,
@@ -270,7 +318,14 @@ impl<'p> Session<'p> {
             }
             Ask::Breaker => {
                 if let Some(until) = self.held_until(ledger, now) {
+                    self.leave(ledger, now);
                     return Permit::HeldUntil(until);
+                }
+                if let Some(permit) = self.pace(ledger, now) {
+                    return permit;
+                }
+                if let Some(permit) = self.enter(ledger, now) {
+                    return permit;
                 }
                 if self.policy.breaker().is_none() {
                     return Permit::Granted;
@@ -280,9 +335,61 @@ impl<'p> Session<'p> {
                         *ticket = Some(admitted);
                         Permit::Granted
                     }
-                    Admission::Refused { until } => Permit::RefusedUntil(until),
+                    Admission::Refused { until } => {
+                        self.unpace(ledger, now);
+                        self.leave(ledger, now);
+                        Permit::RefusedUntil(until)
+                    }
                 }
             }
+        }
+    }
+
+    /// Asks the adaptive limit, unless it has let this attempt pass already: the answer that keeps the
+    /// attempt from starting now.
+    fn pace(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) -> Option<Permit> {
+        if self.call.paced || self.policy.adaptive().is_none() {
+            return None;
+        }
+        let Pacing::After(wait) = ledger.pace(now) else { return Some(Permit::Throttled) };
+        self.call.paced = true;
+        let at = now + wait;
+        (at > now).then_some(Permit::PacedUntil(at))
+    }
+
+    /// Tells the adaptive limit that the attempt that it let pass is not made.
+    fn unpace(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) {
+        if core::mem::take(&mut self.call.paced) {
+            ledger.on_paced(now, AdaptiveReport::Withdrawn);
+        }
+    }
+
+    /// Asks the concurrency limit and the rate limit: the answer that keeps the attempt from starting now.
+    #[inline]
+    fn enter(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) -> Option<Permit> {
+        if !self.policy.is_limited() {
+            return None;
+        }
+        // A further copy does not wait: it is not made.
+        let longest = match self.call.retry.is_running() {
+            true => Span::ZERO,
+            false => self.policy.limits().room(self.call.retry.elapsed(now)),
+        };
+        Some(match ledger.enter(now, &mut self.call.permit, longest) {
+            Entrance::Open => return None,
+            Entrance::At(at) => Permit::PacedUntil(at),
+            Entrance::Queued(until) => Permit::QueuedUntil(until),
+            Entrance::RateLimited => Permit::RateLimited,
+            Entrance::Full => Permit::Full,
+        })
+    }
+
+    /// Gives back what an attempt that is not made holds of the limits.
+    #[inline]
+    fn leave(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) {
+        let permit = core::mem::take(&mut self.call.permit);
+        if !permit.is_none() {
+            ledger.leave(now, permit);
         }
     }
 
@@ -290,7 +397,7 @@ impl<'p> Session<'p> {
     #[cold]
     fn share_hint(
         &self,
-        ledger: &mut impl Ledger,
+        ledger: &mut (impl Ledger + ?Sized),
         now: Instant,
         outcome: &Outcome,
         entropy: &mut impl Entropy,
@@ -304,7 +411,7 @@ impl<'p> Session<'p> {
 
     /// Until when the pause of the destination holds the next attempt. Hints that come while it waits
     /// may hold it on, but never longer than one could.
-    fn held_until(&mut self, ledger: &mut impl Ledger, now: Instant) -> Option<Instant> {
+    fn held_until(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) -> Option<Instant> {
         let rule = self.policy.hints();
         if !rule.is_shared() || self.call.hold_end.is_some_and(|end| end <= now) {
             return None;
@@ -322,13 +429,18 @@ impl<'p> Session<'p> {
     #[inline]
     fn hint_at(&self, done: &Done) -> Option<Span> {
         match done.stop {
-            Stop::BudgetEmpty | Stop::BreakerOpen | Stop::DeadlineExceeded => self.call.hint,
+            Stop::BudgetEmpty
+            | Stop::BreakerOpen
+            | Stop::Throttled
+            | Stop::ConcurrencyLimited
+            | Stop::RateLimited
+            | Stop::DeadlineExceeded => self.call.hint,
             _ => done.hint,
         }
     }
 
     #[inline]
-    fn begin(&mut self, ledger: &mut impl Ledger, now: Instant) {
+    fn begin(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) {
         if !self.call.begun {
             self.call.begun = true;
             ledger.on_first(now);
@@ -338,11 +450,15 @@ impl<'p> Session<'p> {
     #[inline]
     fn launched(&mut self, attempt: Attempt, ticket: Option<Ticket>) -> Launched {
         self.call.hold_end = None;
-        Launched { attempt, ticket, paid: self.call.granted.take().unwrap_or(Paid::FREE) }
+        let paid = self.call.granted.take().unwrap_or(Paid::FREE);
+        let placed = core::mem::take(&mut self.call.permit).is_placed();
+        Launched { attempt, ticket, paid, paced: core::mem::take(&mut self.call.paced), placed }
     }
 
     #[inline]
-    fn give_back(&mut self, ledger: &mut impl Ledger, now: Instant) {
+    fn give_back(&mut self, ledger: &mut (impl Ledger + ?Sized), now: Instant) {
+        self.unpace(ledger, now);
+        self.leave(ledger, now);
         if let Some(paid) = self.call.granted.take() {
             ledger.refund(now, paid);
         }

@@ -36,7 +36,7 @@ pub enum Step {
 pub enum Ask {
     /// The destination's budget. A grant that no attempt follows is refunded by the driver.
     Budget(Charge),
-    /// The destination's breaker, and its pause where hints are for all calls to it.
+    /// The destination's breaker, its limits, and its pause where hints are for all calls to it.
     Breaker,
 }
 
@@ -51,6 +51,16 @@ pub enum Permit {
     RefusedUntil(Instant),
     /// The destination asks its callers to stay away until this instant.
     HeldUntil(Instant),
+    /// A limit lets the attempt start at this instant, and not before.
+    PacedUntil(Instant),
+    /// The adaptive limit refuses the attempt.
+    Throttled,
+    /// The attempt waits for a place by the concurrency limit, until this instant at the latest.
+    QueuedUntil(Instant),
+    /// The concurrency limit refuses the attempt.
+    Full,
+    /// The rate limit refuses the attempt.
+    RateLimited,
 }
 
 /// The reason for a wait.
@@ -86,11 +96,15 @@ pub struct Launched {
     pub attempt: Attempt,
     pub(super) ticket: Option<Ticket>,
     pub(super) paid: Paid,
+    /// Whether an adaptive limit let it pass, and has yet to learn its end.
+    pub(super) paced: bool,
+    /// Whether it holds a place by a concurrency limit.
+    pub(super) placed: bool,
 }
 
 impl Launched {
     /// An attempt that no budget was asked for.
     pub(super) const fn free(attempt: Attempt, ticket: Option<Ticket>) -> Self {
-        Self { attempt, ticket, paid: Paid::FREE }
+        Self { attempt, ticket, paid: Paid::FREE, paced: false, placed: false }
     }
 }

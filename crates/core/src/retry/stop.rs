@@ -32,6 +32,13 @@ pub enum Stop {
     BudgetEmpty,
     /// The destination's breaker admits no call.
     BreakerOpen,
+    /// Client-side throttling: the destination's adaptive limit refused the attempt, or would have it
+    /// wait past the deadline.
+    Throttled,
+    /// The policy's concurrency limit has no place for the attempt, or had none in time.
+    ConcurrencyLimited,
+    /// The policy's rate limit has no start for the attempt that is soon enough.
+    RateLimited,
 }
 
 impl Stop {
@@ -56,6 +63,9 @@ impl Stop {
             Self::DeadlineExceeded => "deadline_exceeded",
             Self::BudgetEmpty => "budget_empty",
             Self::BreakerOpen => "breaker_open",
+            Self::Throttled => "throttled",
+            Self::ConcurrencyLimited => "concurrency_limited",
+            Self::RateLimited => "rate_limited",
         }
     }
 }
@@ -75,6 +85,9 @@ impl fmt::Display for Stop {
             Self::DeadlineExceeded => "deadline exceeded",
             Self::BudgetEmpty => "retry budget empty",
             Self::BreakerOpen => "breaker open",
+            Self::Throttled => "client-side throttling",
+            Self::ConcurrencyLimited => "concurrency limit reached",
+            Self::RateLimited => "rate limit reached",
         })
     }
 }

@@ -2,11 +2,14 @@
 
 use proptest::option;
 use proptest::prelude::*;
+use stagger_core::adaptive::{AdaptivePlan, ClientThrottlePlan};
 use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::{
     BudgetPlan, FloorRate, IntervalPlan, ThrottlePlan, TokenPlan, WindowPlan,
 };
+use stagger_core::concurrency::ConcurrencyPlan;
 use stagger_core::hedge::HedgePlan;
+use stagger_core::rate_limit::RatePlan;
 use stagger_core::{
     Backoff, Envelope, Factor, HintRule, HintScope, Jitter, LongHint, Policy, Rate, Ratio, Span,
 };
@@ -14,8 +17,10 @@ use stagger_core::{
 /// A policy with anything in it.
 pub(crate) fn any_policy() -> impl Strategy<Value = Policy> {
     let rules = (backoff(), option::of(backoff()), hints(), budget());
-    let plans = (option::of(breaker()), option::of(hedge()), any::<(bool, bool)>());
-    (rules, plans, limits()).prop_filter_map("refused", |(rules, plans, limits)| {
+    let refusals = any::<(bool, bool)>();
+    let plans = (option::of(breaker()), option::of(hedge()), refusals, option::of(adaptive()));
+    let held = (option::of(concurrency()), option::of(rate()));
+    (rules, plans, limits(), held).prop_filter_map("refused", |(rules, plans, limits, held)| {
         let mut builder = Policy::builder()
             .backoff(rules.0)
             .hints(rules.2)
@@ -31,6 +36,15 @@ pub(crate) fn any_policy() -> impl Strategy<Value = Policy> {
         }
         if let Some(plan) = plans.1 {
             builder = builder.hedge(plan);
+        }
+        if let Some(plan) = plans.3 {
+            builder = builder.adaptive(plan);
+        }
+        if let Some(plan) = held.0 {
+            builder = builder.concurrency_limit(plan);
+        }
+        if let Some(plan) = held.1 {
+            builder = builder.rate_limit(plan);
         }
         builder = match limits.0 {
             Some(calls) => builder.max_attempts(calls),
@@ -56,6 +70,23 @@ fn span() -> impl Strategy<Value = Span> {
         any::<u64>().prop_map(Span::from_nanos),
         (1_u64..10_000_000_000).prop_map(Span::from_nanos),
     ]
+}
+
+fn concurrency() -> impl Strategy<Value = ConcurrencyPlan> {
+    (1_u32..=1_000_000, 0_u32..=1_000_000, span())
+        .prop_filter_map("refused", |(most, queue, wait)| {
+            ConcurrencyPlan::new(most).ok()?.with_queue(queue, wait).ok()
+        })
+}
+
+fn rate() -> impl Strategy<Value = RatePlan> {
+    let rate = prop_oneof![
+        (1_u32..=1_000_000).prop_map(Rate::per_second),
+        (1e-6..=1e6).prop_map(|rate| Rate::try_from(rate).expect("in bounds")),
+    ];
+    (rate, 1_u32..=1_000_000, span()).prop_map(|(rate, burst, wait)| {
+        RatePlan::new(rate, burst).expect("in bounds").with_max_wait(wait)
+    })
 }
 
 fn share() -> impl Strategy<Value = Ratio> {
@@ -189,8 +220,10 @@ fn breaker() -> impl Strategy<Value = BreakerPlan> {
                 .open_time(open.0)
                 .open_factor(Ratio::from_ppm(open.1))
                 .open_cap(open.2)
-                .probes(open.3)
-                .lease(open.4);
+                .probes(open.3);
+            if let Some(lease) = open.4 {
+                builder = builder.lease(lease);
+            }
             if let Some((after, ratio)) = slow {
                 builder = builder.slow_calls(after, ratio);
             }
@@ -209,4 +242,13 @@ fn hedge() -> impl Strategy<Value = HedgePlan> {
         None => HedgePlan::fixed(delay, copies).ok(),
     };
     (delay, option::of(share()), 2_u32..=5).prop_filter_map("refused", plan)
+}
+
+fn adaptive() -> impl Strategy<Value = AdaptivePlan> {
+    let ratio = (Ratio::SCALE..=100 * Ratio::SCALE).prop_map(Ratio::from_ppm);
+    let window = (10_000_000_u64..=3_600_000_000_000).prop_map(Span::from_nanos);
+    let throttle = (ratio, window).prop_map(|(ratio, window)| {
+        AdaptivePlan::Throttle(ClientThrottlePlan::new(ratio, window).expect("in bounds"))
+    });
+    prop_oneof![throttle, Just(AdaptivePlan::Cubic)]
 }

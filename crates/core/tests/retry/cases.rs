@@ -277,7 +277,7 @@ fn the_state_of_a_call_outgrew_a_cache_line() {
 
 #[test]
 fn a_policy_was_not_what_its_builder_held() {
-    let policy = Policy::aws_standard_2_1().expect("a preset");
+    let policy = Policy::aws_standard_2_1();
     assert_eq!(policy.to_builder().build(), Ok(policy));
     let all = doubling()
         .throttled_backoff(Backoff::constant(secs(9)))

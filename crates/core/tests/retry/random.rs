@@ -1,16 +1,22 @@
 //! No order of events, no time and no policy makes a call panic, run too often, or keep a permit.
 
+use std::task::Waker;
+
 use proptest::prelude::*;
+use stagger_core::adaptive::{AdaptivePlan, AdaptiveReport, Pacing};
 use stagger_core::breaker::{Admission, Breaker, BreakerPlan, Report, Ticket};
 use stagger_core::budget::{Charge, Paid, Settled, TokenPlan};
+use stagger_core::concurrency::ConcurrencyPlan;
 use stagger_core::hedge::HedgePlan;
 use stagger_core::hint::DestinationPause;
+use stagger_core::rate_limit::RatePlan;
 use stagger_core::retry::{
-    Action, Call, Done, Launched, Ledger, Permit, Retry, Session, Step, Wait,
+    Action, AttemptLimiter, Call, Done, Entrance, Launched, Ledger, LimitPermit, Permit, Retry,
+    Session, Step, Wait,
 };
 use stagger_core::{
     Backoff, Cause, Entropy, Hint, HintRule, HintScope, Instant, Jitter, LongHint, Outcome, Policy,
-    Ratio, Remedy, Span, Verdict,
+    Rate, Ratio, Remedy, Span, Verdict,
 };
 use stagger_testkit::Mix;
 
@@ -83,6 +89,11 @@ fn any_event() -> impl Strategy<Value = Event> {
         1 => Just(Event::Permit(Permit::Refused)),
         1 => any::<u64>().prop_map(|n| Event::Permit(Permit::RefusedUntil(Instant::from_nanos(n)))),
         1 => any::<u64>().prop_map(|n| Event::Permit(Permit::HeldUntil(Instant::from_nanos(n)))),
+        1 => any::<u64>().prop_map(|n| Event::Permit(Permit::PacedUntil(Instant::from_nanos(n)))),
+        1 => Just(Event::Permit(Permit::Throttled)),
+        1 => any::<u64>().prop_map(|n| Event::Permit(Permit::QueuedUntil(Instant::from_nanos(n)))),
+        1 => Just(Event::Permit(Permit::Full)),
+        1 => Just(Event::Permit(Permit::RateLimited)),
     ]
 }
 
@@ -108,6 +119,19 @@ fn any_hint_rule() -> impl Strategy<Value = HintRule> {
     })
 }
 
+fn any_places() -> impl Strategy<Value = ConcurrencyPlan> {
+    (1..3_u32, 0..2_u32, any_span()).prop_filter_map("a wait", |(places, queued, wait)| {
+        ConcurrencyPlan::new(places).ok()?.with_queue(queued, wait).ok()
+    })
+}
+
+fn any_rate() -> impl Strategy<Value = RatePlan> {
+    (1..20_u32, 1..3_u32, any_span()).prop_map(|(rate, burst, wait)| {
+        let plan = RatePlan::new(Rate::per_second(rate), burst).expect("within bounds");
+        plan.with_max_wait(wait)
+    })
+}
+
 fn any_policy() -> impl Strategy<Value = Policy> {
     let limits = (
         proptest::option::of(1..7_u32),
@@ -116,12 +140,13 @@ fn any_policy() -> impl Strategy<Value = Policy> {
         any_span(),
     );
     let hedge = proptest::option::of((0..3_600_u64, 2..=5_u32));
-    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let flags = (flags, proptest::option::of(any_places()), proptest::option::of(any_rate()));
     let backoffs = (any_backoff(), proptest::option::of(any_backoff()));
     (backoffs, limits, any_hint_rule(), hedge, flags).prop_filter_map(
         "limits that fit each other",
         |((backoff, throttled), (attempts, deadline, timeout, least), hints, hedge, flags)| {
-            let (budget, breaker, waits, pauses) = flags;
+            let ((budget, breaker, waits, pauses, adapts), places, rate) = flags;
             let mut policy = Policy::builder()
                 .backoff(backoff)
                 .hints(hints)
@@ -146,6 +171,15 @@ fn any_policy() -> impl Strategy<Value = Policy> {
             if breaker {
                 policy = policy.breaker(BreakerPlan::default());
             }
+            if adapts {
+                policy = policy.adaptive(AdaptivePlan::Cubic);
+            }
+            if let Some(plan) = places {
+                policy = policy.concurrency_limit(plan);
+            }
+            if let Some(plan) = rate {
+                policy = policy.rate_limit(plan);
+            }
             if let Some((secs, copies)) = hedge {
                 policy = policy.hedge(HedgePlan::fixed(Span::from_secs(secs), copies).ok()?);
             }
@@ -165,14 +199,35 @@ struct Recording {
     /// Grants that no attempt has followed and nobody has given back.
     held: u32,
     first: u32,
+    /// Attempts that the adaptive limit let pass and has not learned the end of.
+    paced: u32,
+    /// Whether it let the attempt that is next pass.
+    is_pacing: bool,
     pause: DestinationPause,
     /// Whether it has held the attempt that is next.
     is_holding: bool,
+    limiter: Option<AttemptLimiter>,
+    /// Places of other calls.
+    others: Vec<LimitPermit>,
 }
 
 impl Recording {
     fn says_yes(&mut self) -> bool {
         self.chance.next_u64() % 4 != 0
+    }
+
+    /// Another call enters the limits, or leaves them.
+    fn others_move(&mut self, now: Instant) {
+        let Some(limiter) = &mut self.limiter else { return };
+        if self.chance.next_u64() % 2 == 0 {
+            let mut other = LimitPermit::NONE;
+            match limiter.enter(now, &mut other, Span::ZERO) {
+                Entrance::Open => self.others.push(other),
+                _ => assert!(limiter.leave(other).is_none(), "a call left what it did not have"),
+            }
+        } else if let Some(other) = self.others.pop() {
+            assert!(limiter.leave(other).is_none(), "nobody left a waker");
+        }
     }
 }
 
@@ -205,6 +260,38 @@ impl Ledger for Recording {
 
     fn report(&mut self, _: Instant, _: Ticket, _: Report, _: &mut dyn Entropy) {}
 
+    fn pace(&mut self, _: Instant) -> Pacing {
+        assert!(!self.is_pacing, "asked twice for one attempt");
+        if !self.says_yes() {
+            return Pacing::Refused;
+        }
+        (self.paced, self.is_pacing) = (self.paced + 1, true);
+        Pacing::After(Span::from_nanos(self.chance.next_u64() % 3 * 1_000_000))
+    }
+
+    fn on_paced(&mut self, _: Instant, report: AdaptiveReport) {
+        self.paced = self.paced.checked_sub(1).expect("each attempt ends once");
+        if report == AdaptiveReport::Withdrawn {
+            self.is_pacing = false;
+        }
+    }
+
+    fn enter(&mut self, now: Instant, permit: &mut LimitPermit, longest: Span) -> Entrance {
+        self.others_move(now);
+        self.limiter.as_mut().expect("asked without a limit").enter(now, permit, longest)
+    }
+
+    fn leave(&mut self, now: Instant, permit: LimitPermit) {
+        assert!(!permit.is_none(), "nothing to give back");
+        let next = self.limiter.as_mut().expect("left without a limit").leave(permit);
+        assert!(next.is_none(), "nobody left a waker");
+        self.others_move(now);
+    }
+
+    fn watch(&mut self, permit: &LimitPermit, waker: &Waker) -> bool {
+        self.limiter.as_mut().expect("watched without a limit").watch(permit, waker)
+    }
+
     fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
         self.pause.extend(until, spread, entropy.next_u64());
     }
@@ -231,7 +318,17 @@ struct Watched<'p> {
 impl<'p> Watched<'p> {
     fn start(policy: &'p Policy, call: Call, seed: u64, now: Instant) -> (Self, Session<'p>) {
         let (chance, pause) = (Mix::new(seed), DestinationPause::NONE);
-        let ledger = Recording { chance, held: 0, first: 0, pause, is_holding: false };
+        let ledger = Recording {
+            chance,
+            held: 0,
+            first: 0,
+            paced: 0,
+            is_pacing: false,
+            pause,
+            is_holding: false,
+            limiter: AttemptLimiter::new(policy),
+            others: Vec::new(),
+        };
         let mut watched = Self {
             policy,
             call,
@@ -282,7 +379,9 @@ impl<'p> Watched<'p> {
             Action::Attempt(launched) => {
                 assert!(self.policy.hedge().is_some() || self.under_way.is_empty(), "two at once");
                 // Whoever hears of a new attempt drops the copies of the one before.
-                self.under_way.clear();
+                for copy in std::mem::take(&mut self.under_way) {
+                    Session::abandon(&mut self.ledger, now, copy, &mut Mix::new(0));
+                }
                 self.launched(launched);
             }
             Action::Hedge(launched) => {
@@ -295,16 +394,34 @@ impl<'p> Watched<'p> {
             }
             Action::Wait(Wait::Copies { .. }) => {
                 assert_eq!(self.ledger.held, 0, "a refused copy keeps no grant");
+                assert!(!self.ledger.is_pacing, "a refused copy keeps no token");
             }
             Action::Done(done) => {
                 assert_eq!(self.ledger.held, 0, "a grant that no attempt followed");
+                assert!(!self.ledger.is_pacing, "a token that no attempt followed");
                 self.done.get_or_insert(done);
             }
         }
+        let adapts = self.policy.adaptive().is_some();
+        let paced = self.under_way.len() + usize::from(self.ledger.is_pacing);
+        assert_eq!(self.ledger.paced as usize, if adapts { paced } else { 0 });
+        self.check_places(session);
         let attempts = session.retry().attempts();
         assert!(self.policy.limits().max_attempts().is_none_or(|max| attempts <= max));
         assert!(self.ledger.first <= 1);
         self.check_parked(session, now);
+    }
+
+    /// A place is held by attempts under way alone, and by one whose turn has come.
+    fn check_places(&self, session: &Session<'p>) {
+        let Some(mut limiter) = self.ledger.limiter.clone() else { return };
+        let Some((taken, queued)) = limiter.in_flight() else { return };
+        let permit = session.limit_permit();
+        let has_turn = permit.is_queued() && limiter.watch(permit, Waker::noop());
+        let under_way = self.ledger.others.len() + self.under_way.len();
+        assert_eq!(taken as usize, under_way + usize::from(has_turn));
+        assert_eq!(queued, usize::from(permit.is_queued() && !has_turn));
+        assert!(self.wait.is_some() || !permit.is_queued(), "only a call that waits is queued");
     }
 
     /// A call parks exactly when it waits and has nothing else to remember, and nothing is lost.
@@ -315,6 +432,8 @@ impl<'p> Watched<'p> {
             || self.ledger.first == 0
             || self.hinted
             || self.ledger.is_holding
+            || self.ledger.is_pacing
+            || !session.limit_permit().is_none()
             || session.retry().save(now).spent != 0;
         let parked = session.park();
         assert_eq!(parked.is_some(), self.wait.is_some() && !has_more, "{session:?}");
@@ -328,6 +447,7 @@ impl<'p> Watched<'p> {
 
     fn launched(&mut self, launched: Launched) {
         (self.ledger.held, self.ledger.is_holding) = (0, false);
+        self.ledger.is_pacing = false;
         let limits = self.policy.limits();
         for limit in [limits.attempt_timeout(), limits.deadline()].into_iter().flatten() {
             assert!(launched.attempt.timeout.is_some_and(|timeout| timeout <= limit));

@@ -7,43 +7,97 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, RawPathParams};
+use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
+use stagger_scheduler::model::{
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, Message, MessageId,
+};
 use subtle::{Choice, ConstantTimeEq};
 
 use super::problem::Problem;
 use super::state::Api;
-use crate::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, Message, MessageId,
-};
+use crate::access::{Operator, Rule, rule};
 
-/// The admin asks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Admin;
+/// The caller of a request, as its key says.
+#[derive(Clone, Debug)]
+pub(super) enum Caller {
+    /// The admin or an operator, whose role allows the route.
+    Operator(Operator),
+    /// Another key: that of an application, which may be unknown to this node as yet.
+    Application(KeyHash),
+}
 
-impl FromRequestParts<Api> for Admin {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        let key = bearer(parts)?;
-        api.node().sync_settings().await?;
-        if is_admin(api, key) {
-            return Ok(Self);
+/// Lets a request through if its caller may use the route; the table of [rules](crate::access) says so.
+///
+/// Routes that are not in the table take no key. All others get their caller from here only.
+pub(super) async fn authorize(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>();
+    let Some(rule) = path.and_then(|path| rule(request.method(), path.as_str())) else {
+        return next.run(request).await;
+    };
+    let (mut parts, body) = request.into_parts();
+    match caller(&parts, &api, rule).await {
+        Ok(caller) => {
+            parts.extensions.insert(caller);
+            next.run(Request::from_parts(parts, body)).await
         }
-        match api.node().application_of_key(key) {
-            Some(_) => Err(Problem::forbidden()),
-            None => Err(unknown_key()),
-        }
+        Err(problem) => problem.into_response(),
     }
 }
 
-/// The application `{app}` of the path, asked for by itself or by the admin.
+async fn caller(parts: &Parts, api: &Api, rule: &Rule) -> Result<Caller, Problem> {
+    let key = bearer(parts)?;
+    // The most frequent callers first: for them no file is looked at.
+    if rule.applications && api.node().application_of_key(key).is_some() {
+        return Ok(Caller::Application(key));
+    }
+    if let Some(operator) = api.staff().find(key) {
+        if operator.role < rule.role {
+            return Err(Problem::forbidden(format!(
+                "the role {} may not do this; it takes the role {}",
+                operator.role, rule.role
+            )));
+        }
+        return Ok(Caller::Operator(operator));
+    }
+    if rule.applications {
+        return Ok(Caller::Application(key));
+    }
+    api.node().sync_settings().await?;
+    match api.node().application_of_key(key) {
+        Some(_) => {
+            Err(Problem::forbidden("this takes the key of an operator, not of an application"))
+        }
+        None => Err(unknown_key(parts, api).await),
+    }
+}
+
+/// An operator asks: a resource that is no application's.
+#[derive(Clone, Debug)]
+pub(super) struct ByOperator;
+
+impl FromRequestParts<Api> for ByOperator {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        match parts.extensions.get::<Caller>() {
+            Some(Caller::Operator(_)) => {}
+            Some(Caller::Application(_)) | None => return Err(Problem::no_rule()),
+        }
+        api.node().sync_settings().await?;
+        Ok(Self)
+    }
+}
+
+/// The application `{app}` of the path, asked for by itself or by an operator.
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
     pub(super) application: Arc<Application>,
-    /// The key that was shown, unless it is the admin's.
+    /// The key that was shown, unless it is an operator's.
     pub(super) key: Option<KeyHash>,
 }
 
@@ -52,7 +106,7 @@ impl Tenant {
         self.application.id
     }
 
-    /// Takes tokens for `more` requests than one. The admin is not counted.
+    /// Takes tokens for `more` requests than one. Operators are not counted.
     pub(super) fn count(&self, api: &Api, more: usize) -> Result<(), Problem> {
         if self.key.is_none() || more == 0 {
             return Ok(());
@@ -66,7 +120,7 @@ impl FromRequestParts<Api> for Tenant {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        let key = bearer(parts)?;
+        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(Problem::no_rule)?;
         let id = param::<ApplicationId>(parts, "app", "application").await;
         let known = id.as_ref().is_ok_and(|id| api.node().application(*id).is_some());
         if !known || !is_message(parts) {
@@ -76,9 +130,10 @@ impl FromRequestParts<Api> for Tenant {
         let application = id.and_then(|id| {
             api.node().application(id).ok_or_else(|| Problem::not_found("application"))
         });
-        if is_admin(api, key) {
-            return Ok(Self { application: application?, key: None });
-        }
+        let key = match caller {
+            Caller::Operator(_) => return Ok(Self { application: application?, key: None }),
+            Caller::Application(key) => key,
+        };
         if let Ok(application) = application
             && has_key(&application, key)
         {
@@ -88,7 +143,7 @@ impl FromRequestParts<Api> for Tenant {
         }
         match api.node().application_of_key(key) {
             Some(_) => Err(Problem::not_found("application")),
-            None => Err(unknown_key()),
+            None => Err(unknown_key(parts, api).await),
         }
     }
 }
@@ -171,12 +226,9 @@ fn bearer(parts: &Parts) -> Result<KeyHash, Problem> {
     }
 }
 
-fn unknown_key() -> Problem {
+async fn unknown_key(parts: &Parts, api: &Api) -> Problem {
+    api.wrong_keys().note(&parts.extensions, "api").await;
     Problem::unauthorized("unknown key")
-}
-
-fn is_admin(api: &Api, key: KeyHash) -> bool {
-    api.options().admin.is_some_and(|admin| same(admin, key).into())
 }
 
 /// All keys are looked at, however soon one fits.

@@ -1,13 +1,20 @@
-//! Deliveries and their attempts.
+//! Deliveries: listing, showing, cancelling, retrying and replaying them.
 
 use axum::extract::State;
+use http::StatusCode;
+use stagger_scheduler::model::ApplicationId;
+use stagger_store::{DeliveryFilter, ReplayRequest};
 
-use super::auth::{OwnDelivery, OwnMessage, Tenant};
+use super::auth::{OwnDelivery, OwnEndpoint, OwnMessage, Tenant};
+use super::body::Json;
 use super::openapi;
 use super::problem::Problem;
 use super::query::{DeliveryQuery, ValidQuery};
 use super::state::Api;
-use super::wire::{AttemptView, Attempts, Deliveries, DeliveryView, PageOf};
+use super::wire::{
+    AttemptView, Attempts, Deliveries, DeliveryView, MissingFilter, PageOf, ReplayFilter, Replayed,
+    RetryFilter, RetryReply,
+};
 
 /// The deliveries of an application, newest messages first.
 #[utoipa::path(
@@ -21,7 +28,7 @@ pub(super) async fn list_deliveries(
     ValidQuery(query): ValidQuery<DeliveryQuery>,
 ) -> Result<axum::Json<PageOf<DeliveryView>>, Problem> {
     let (filter, page) = query.check()?;
-    Ok(axum::Json(api.node().store().deliveries(Some(tenant.id()), filter, page).await?.into()))
+    Ok(axum::Json(api.node().deliveries(Some(tenant.id()), filter, page).await?.into()))
 }
 
 /// The deliveries of a message, one for each endpoint that wants its type.
@@ -78,4 +85,136 @@ pub(super) async fn cancel_delivery(
 ) -> Result<axum::Json<DeliveryView>, Problem> {
     let cancelled = api.node().cancel(delivery.message, delivery.endpoint).await?;
     Ok(axum::Json(DeliveryView::from(&cancelled)))
+}
+
+/// Replays the dead deliveries of an application, to all endpoints.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/replay", tag = "replay",
+    params(openapi::ApplicationPath),
+    request_body = Option<ReplayFilter>,
+    responses((status = 202, description = "They are pending again.", body = Replayed)),
+)]
+pub(super) async fn replay_all(
+    State(api): State<Api>,
+    tenant: Tenant,
+    Json(filter): Json<ReplayFilter>,
+) -> Result<(StatusCode, axum::Json<Replayed>), Problem> {
+    replay(&api, ReplayRequest::Many(tenant.id(), filter.check(None)?)).await
+}
+
+/// Replays the dead deliveries to one endpoint.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/endpoints/{ep}/replay", tag = "replay",
+    params(openapi::ApplicationPath, openapi::EndpointPath),
+    request_body = Option<ReplayFilter>,
+    responses((status = 202, description = "They are pending again.", body = Replayed)),
+)]
+pub(super) async fn replay_endpoint(
+    State(api): State<Api>,
+    own: OwnEndpoint,
+    Json(filter): Json<ReplayFilter>,
+) -> Result<(StatusCode, axum::Json<Replayed>), Problem> {
+    let filter = filter.check(Some(own.endpoint.id))?;
+    replay(&api, ReplayRequest::Many(own.tenant.id(), filter)).await
+}
+
+/// Replays one delivery, whatever became of it.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/replay", tag = "replay",
+    params(openapi::ApplicationPath, openapi::MessagePath, openapi::EndpointPath),
+    responses(
+        (status = 202, description = "It is pending again.", body = Replayed),
+        (status = 409, description = "It is open, or its endpoint is gone.", body = openapi::Problem,
+            content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn replay_delivery(
+    State(api): State<Api>,
+    OwnDelivery(delivery): OwnDelivery,
+) -> Result<(StatusCode, axum::Json<Replayed>), Problem> {
+    replay(&api, ReplayRequest::One(delivery.message, delivery.endpoint)).await
+}
+
+/// Makes deliveries to an endpoint of messages that were accepted before it was made, or while it did
+/// not subscribe to their types.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/endpoints/{ep}/replay-missing", tag = "replay",
+    params(openapi::ApplicationPath, openapi::EndpointPath),
+    request_body = MissingFilter,
+    responses((status = 202, description = "They are pending.", body = Replayed)),
+)]
+pub(super) async fn replay_missing(
+    State(api): State<Api>,
+    own: OwnEndpoint,
+    Json(filter): Json<MissingFilter>,
+) -> Result<(StatusCode, axum::Json<Replayed>), Problem> {
+    let replayed = api.node().replay_missing(own.endpoint.id, filter.check()?).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(Replayed { replayed })))
+}
+
+/// Attempts an open delivery now, before all others to its endpoint: also while the endpoint's breaker
+/// is open, as its probe, and while it has asked for a pause.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/messages/{msg}/deliveries/{ep}/retry", tag = "retry",
+    params(openapi::ApplicationPath, openapi::MessagePath, openapi::EndpointPath),
+    responses(
+        (status = 202, description = "It is due now.", body = DeliveryView),
+        (status = 409, description = "It is not open, or its endpoint is disabled.",
+            body = openapi::Problem, content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn retry_delivery(
+    State(api): State<Api>,
+    OwnDelivery(delivery): OwnDelivery,
+) -> Result<(StatusCode, axum::Json<DeliveryView>), Problem> {
+    let retried = api.node().retry(delivery.message, delivery.endpoint).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(DeliveryView::from(&retried))))
+}
+
+/// Makes the waiting deliveries to one endpoint due now. If its breaker is open, a probe goes first. They
+/// leave slowly at first.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/endpoints/{ep}/retry", tag = "retry",
+    params(openapi::ApplicationPath, openapi::EndpointPath),
+    request_body = Option<RetryFilter>,
+    responses((status = 202, description = "They are due now.", body = RetryReply)),
+)]
+pub(super) async fn retry_endpoint(
+    State(api): State<Api>,
+    own: OwnEndpoint,
+    Json(filter): Json<RetryFilter>,
+) -> Result<(StatusCode, axum::Json<RetryReply>), Problem> {
+    retry(&api, own.tenant.id(), filter.check(Some(own.endpoint.id))?).await
+}
+
+/// Makes the waiting deliveries of an application due now, those of each endpoint slowly at first.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/retry", tag = "retry",
+    params(openapi::ApplicationPath),
+    request_body = Option<RetryFilter>,
+    responses((status = 202, description = "They are due now.", body = RetryReply)),
+)]
+pub(super) async fn retry_all(
+    State(api): State<Api>,
+    tenant: Tenant,
+    Json(filter): Json<RetryFilter>,
+) -> Result<(StatusCode, axum::Json<RetryReply>), Problem> {
+    retry(&api, tenant.id(), filter.check(None)?).await
+}
+
+async fn retry(
+    api: &Api,
+    application: ApplicationId,
+    filter: DeliveryFilter,
+) -> Result<(StatusCode, axum::Json<RetryReply>), Problem> {
+    let retried = api.node().retry_many(application, filter).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(RetryReply { retried })))
+}
+
+async fn replay(
+    api: &Api,
+    request: ReplayRequest,
+) -> Result<(StatusCode, axum::Json<Replayed>), Problem> {
+    let replayed = api.node().replay(request).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(Replayed { replayed })))
 }

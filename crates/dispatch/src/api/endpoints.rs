@@ -1,7 +1,16 @@
-//! Endpoints: making, listing, changing, switching and deleting them.
+//! Endpoints: making, listing, changing, switching and deleting them, and replacing their secrets.
+
+use std::num::NonZeroU32;
 
 use axum::extract::State;
+use axum::response::IntoResponse;
 use http::StatusCode;
+use http::header::CACHE_CONTROL;
+use stagger::Span;
+use stagger::breaker::BreakerPlan;
+use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointId, Pace};
+use stagger_sender::{public_key_text, secret_text};
+use stagger_store::Cursor;
 use uuid::Uuid;
 
 use super::auth::{OwnEndpoint, Tenant};
@@ -10,15 +19,23 @@ use super::problem::Problem;
 use super::query::{PageQuery, ValidQuery, paged};
 use super::state::Api;
 use super::wire::{
-    EndpointContext, EndpointCreated, EndpointSettings, EndpointView, PageOf, TestSent,
+    EndpointContext, EndpointCreated, EndpointSettings, EndpointView, NewSecret, PageOf,
+    SecretView, Secrets, TestSent, header_patch,
 };
-use super::{merge, openapi};
+use super::{body, openapi};
 use crate::Error;
-use crate::model::{ApplicationId, Endpoint, EndpointId};
-use crate::store::Cursor;
 
 /// Most endpoints of an application: each message is written once for each of them.
-const MAX_ENDPOINTS: usize = 1_000;
+pub(super) const MAX_ENDPOINTS: usize = 1_000;
+
+/// Most attempts in flight that a key of the application may allow for an endpoint.
+const OWN_CONCURRENCY: u32 = 128;
+
+/// Most failures that a breaker may take to open, if a key of the application sets it.
+const OWN_BREAKER_CALLS: u32 = 100;
+
+/// Shortest pause of an open breaker that a key of the application may set.
+const OWN_OPEN_TIME: Span = Span::from_secs(1);
 
 /// Makes an endpoint.
 #[utoipa::path(
@@ -38,13 +55,16 @@ pub(super) async fn create_endpoint(
 ) -> Result<(StatusCode, axum::Json<EndpointCreated>), Problem> {
     let endpoint =
         settings.create(place(&api, EndpointId::from_uuid(api.new_id()?), tenant.id()))?;
+    check_concurrency(&tenant, &endpoint, Pace::default().concurrency)?;
+    check_breaker(&tenant, &endpoint, None)?;
     let _changing = api.changing().await;
     if api.node().endpoints(tenant.id()).len() >= MAX_ENDPOINTS {
         return Err(Error::conflict("the application already has 1000 endpoints").into());
     }
     api.node().put_endpoint(endpoint.clone()).await?;
-    let secret = endpoint.secrets.first().map(crate::model::Secret::to_text).unwrap_or_default();
-    let created = EndpointCreated { endpoint: view(&api, &endpoint).await, secret };
+    let secret = endpoint.secrets.first().map(secret_text).unwrap_or_default();
+    let public_key = endpoint.secrets.first().and_then(public_key_text);
+    let created = EndpointCreated { endpoint: view(&api, &endpoint).await, secret, public_key };
     Ok((StatusCode::CREATED, axum::Json(created)))
 }
 
@@ -84,6 +104,9 @@ pub(super) async fn get_endpoint(
 
 /// Changes the settings of an endpoint, as a JSON merge patch (RFC 7396): members that are not
 /// named stay, `null` resets a setting to its default.
+///
+/// A secret header keeps its value and stays secret until it is given again or removed. When the URL
+/// moves to another origin, each secret header has to be given again or removed.
 #[utoipa::path(
     patch, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
     params(openapi::ApplicationPath, openapi::EndpointPath),
@@ -97,10 +120,62 @@ pub(super) async fn change_endpoint(
 ) -> Result<axum::Json<EndpointView>, Problem> {
     let _changing = api.changing().await;
     let old = current(&api, own.endpoint.id)?;
-    let settings: EndpointSettings = merge::patched(&EndpointSettings::of(&old), &patch)?;
+    let patch = header_patch(&patch, &old)?;
+    let settings: EndpointSettings = body::patched(&EndpointSettings::of(&old), &patch)?;
     let endpoint = settings.replace(&old, place(&api, old.id, old.application))?;
+    check_concurrency(&own.tenant, &endpoint, old.pace.concurrency)?;
+    check_breaker(&own.tenant, &endpoint, old.policy.breaker())?;
     api.node().put_endpoint(endpoint.clone()).await?;
     Ok(axum::Json(view(&api, &endpoint).await))
+}
+
+/// An application may not take the slots of others: above the bound the admin decides.
+///
+/// # Errors
+/// More attempts in flight than before, and than an application's key may allow.
+fn check_concurrency(
+    tenant: &Tenant,
+    endpoint: &Endpoint,
+    before: NonZeroU32,
+) -> Result<(), Error> {
+    let wanted = endpoint.pace.concurrency;
+    if tenant.key.is_none() || wanted.get() <= OWN_CONCURRENCY || wanted <= before {
+        return Ok(());
+    }
+    let bound =
+        format!("at most {OWN_CONCURRENCY} by a key of the application; the admin may set more");
+    Err(Error::invalid("concurrency", wanted, bound))
+}
+
+/// A breaker that hardly opens, or not for long, keeps attempts going to a receiver that is down: it takes slots, and
+/// hammers the receiver. Beyond these bounds the admin decides.
+///
+/// # Errors
+/// Another breaker than before, out of the bounds on an application's key.
+fn check_breaker(
+    tenant: &Tenant,
+    endpoint: &Endpoint,
+    before: Option<&BreakerPlan>,
+) -> Result<(), Error> {
+    let wanted = endpoint.policy.breaker().filter(|wanted| Some(*wanted) != before);
+    let Some(wanted) = wanted.filter(|_| tenant.key.is_some()) else { return Ok(()) };
+    let counts = [
+        ("policy.breaker.consecutive", wanted.consecutive().unwrap_or_default()),
+        ("policy.breaker.minimum_calls", wanted.minimum_calls()),
+    ];
+    let beyond = counts.into_iter().find(|(_, count)| *count > OWN_BREAKER_CALLS);
+    if let Some((field, count)) = beyond {
+        let bound = format!(
+            "at most {OWN_BREAKER_CALLS} by a key of the application; the admin may set more"
+        );
+        return Err(Error::invalid(field, count, bound));
+    }
+    if wanted.open_time() < OWN_OPEN_TIME {
+        let bound =
+            format!("at least {OWN_OPEN_TIME} by a key of the application; the admin may set less");
+        return Err(Error::invalid("policy.breaker.open_time", wanted.open_time(), bound));
+    }
+    Ok(())
 }
 
 /// Deletes an endpoint. Its open deliveries are cancelled.
@@ -113,12 +188,13 @@ pub(super) async fn delete_endpoint(
     State(api): State<Api>,
     own: OwnEndpoint,
 ) -> Result<StatusCode, Problem> {
-    let _changing = api.changing().await;
+    // Without the lock for changes, as an application is deleted.
     api.node().delete_endpoint(own.endpoint.id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Enables an endpoint: one probe first, then its backlog leaves slowly.
+/// Enables an endpoint: one probe first, then its backlog leaves slowly. An endpoint that is enabled is
+/// probed now, if its breaker is open.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/endpoints/{ep}/enable", tag = "endpoints",
     params(openapi::ApplicationPath, openapi::EndpointPath),
@@ -175,4 +251,44 @@ fn place(api: &Api, id: EndpointId, application: ApplicationId) -> EndpointConte
 
 async fn view(api: &Api, endpoint: &Endpoint) -> EndpointView {
     EndpointView::new(endpoint, api.node().view(endpoint.id).await, api.now())
+}
+
+/// The secrets that an endpoint's attempts are signed with, the newest first.
+#[utoipa::path(
+    get, path = "/v1/applications/{app}/endpoints/{ep}/secrets", tag = "endpoints",
+    params(openapi::ApplicationPath, openapi::EndpointPath),
+    responses((status = 200, description = "Those that sign now.", body = Secrets)),
+)]
+pub(super) async fn list_secrets(State(api): State<Api>, own: OwnEndpoint) -> impl IntoResponse {
+    let now = api.now();
+    let signing = own.endpoint.secrets.iter().filter(|secret| secret.signs_at(now));
+    let secrets = signing.map(SecretView::from).collect();
+    ([(CACHE_CONTROL, "no-store")], axum::Json(Secrets { secrets }))
+}
+
+/// Replaces the secret of an endpoint. The old ones sign beside it for a while, so that the receiver
+/// can be changed without missing anything.
+#[utoipa::path(
+    post, path = "/v1/applications/{app}/endpoints/{ep}/secrets", tag = "endpoints",
+    params(openapi::ApplicationPath, openapi::EndpointPath),
+    request_body = Option<NewSecret>,
+    responses(
+        (status = 201, description = "The new secret signs from now on.", body = SecretView),
+        (status = 409, description = "Ten sign already.", body = openapi::Problem,
+            content_type = "application/problem+json"),
+    ),
+)]
+pub(super) async fn replace_secret(
+    State(api): State<Api>,
+    own: OwnEndpoint,
+    Json(new): Json<NewSecret>,
+) -> Result<impl IntoResponse, Problem> {
+    let _changing = api.changing().await;
+    let now = api.now();
+    let old = current(&api, own.endpoint.id)?;
+    let secrets = new.rotate(&old.secrets, now)?;
+    let view = secrets.first().map(SecretView::from);
+    let endpoint = Endpoint { secrets, updated_at: now, ..old };
+    api.node().put_endpoint(endpoint).await?;
+    Ok((StatusCode::CREATED, [(CACHE_CONTROL, "no-store")], axum::Json(view)))
 }

@@ -1,32 +1,34 @@
 //! Messages: accepts them, and shows accepted ones.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
+use stagger_scheduler::model::{EventType, IdempotencyKey, MessageId};
 
 use super::auth::{OwnMessage, Tenant};
 use super::body::{JsonBytes, RawBytes};
-use super::openapi;
 use super::problem::Problem;
 use super::query::{EventTypeQuery, MessageQuery, ValidQuery};
-use super::reading;
 use super::state::Api;
 use super::wire::{AcceptedBatch, AcceptedMessage, MessageView, NewBatch, NewMessage, PageOf};
+use super::{body, openapi};
 use crate::Error;
-use crate::model::{EventType, IdempotencyKey};
 use crate::node::Submission;
 
-/// Most messages of a batch: they become durable together, and all other callers wait for them.
+/// Most messages of a batch: enough that its round trip costs each of them nothing.
 const MAX_BATCH: usize = 1_000;
 /// Longest `Content-Type`: the longest registered types with room for parameters.
 const MAX_CONTENT_TYPE: usize = 255;
 
 const JSON: &str = "application/json";
 const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
+/// The member of a message with the same.
+const KEY: &str = "idempotency_key";
 
 /// Accepts a message: it is on disk when the reply comes, and is delivered at least once to every
 /// endpoint that wants its type.
@@ -34,7 +36,11 @@ const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
     post, path = "/v1/applications/{app}/messages", tag = "messages",
     params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader),
     request_body = NewMessage,
-    responses((status = 202, description = "It is on disk.", body = AcceptedMessage)),
+    responses(
+        (status = 202, description = "It is on disk.", body = AcceptedMessage),
+        (status = 422, description = "Its idempotency key is that of a message with other contents.",
+            body = openapi::Problem, content_type = "application/problem+json"),
+    ),
 )]
 pub(super) async fn send_message(
     State(api): State<Api>,
@@ -42,7 +48,7 @@ pub(super) async fn send_message(
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
-    let mut message: NewMessage<'_> = reading::json(&body)?;
+    let mut message: NewMessage<'_> = body::json(&body)?;
     let key = header_key(&headers)?;
     if key.is_some() && message.idempotency_key.is_some() {
         let value = message.idempotency_key.unwrap_or_default();
@@ -59,7 +65,11 @@ pub(super) async fn send_message(
     post, path = "/v1/applications/{app}/messages/raw", tag = "messages",
     params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader, EventTypeQuery),
     request_body(content = openapi::AnyBytes, content_type = "application/octet-stream"),
-    responses((status = 202, description = "It is on disk.", body = AcceptedMessage)),
+    responses(
+        (status = 202, description = "It is on disk.", body = AcceptedMessage),
+        (status = 422, description = "Its idempotency key is that of a message with other contents.",
+            body = openapi::Problem, content_type = "application/problem+json"),
+    ),
 )]
 pub(super) async fn send_raw_message(
     State(api): State<Api>,
@@ -78,19 +88,29 @@ pub(super) async fn send_raw_message(
     accept_one(&api, &tenant, submission).await
 }
 
-/// Accepts up to 1000 messages: all of them or none.
+/// Accepts up to 1000 messages. Each message is stored with all its deliveries or not at all.
+///
+/// Messages with 2048 rows in all, one for each message and each delivery, are stored together: all of
+/// them or none. A larger batch is stored in steps of that size, so that others do not wait for all of it.
+/// A refusal then tells how many messages are accepted; the batch can be sent again if its messages have
+/// idempotency keys.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/batch", tag = "messages",
     params(openapi::ApplicationPath),
     request_body = NewBatch,
-    responses((status = 202, description = "All of them are on disk.", body = AcceptedBatch)),
+    responses(
+        (status = 202, description = "All of them are on disk.", body = AcceptedBatch),
+        (status = 422, description = "The idempotency key of one is that of a message with other contents. If that \
+            was sent earlier, the others of the batch are on disk.",
+            body = openapi::Problem, content_type = "application/problem+json"),
+    ),
 )]
 pub(super) async fn send_batch(
     State(api): State<Api>,
     tenant: Tenant,
     JsonBytes(body): JsonBytes,
 ) -> Result<(StatusCode, axum::Json<AcceptedBatch>), Problem> {
-    let batch: NewBatch<'_> = reading::json(&body)?;
+    let batch: NewBatch<'_> = body::json(&body)?;
     let count = batch.messages.len();
     if !(1..=MAX_BATCH).contains(&count) {
         return Err(Error::invalid("messages", count, "1 to 1000 messages").into());
@@ -98,8 +118,19 @@ pub(super) async fn send_batch(
     tenant.count(&api, count - 1)?;
     let one =
         |(at, message)| submission(&api, message).map_err(|problem: Problem| problem.within(at));
-    let submissions: Result<_, Problem> = batch.messages.iter().enumerate().map(one).collect();
-    let accepted = api.node().accept(tenant.id(), submissions?).await?;
+    let submissions: Result<Vec<_>, Problem> = batch.messages.iter().enumerate().map(one).collect();
+    let submissions = submissions?;
+    refuse_other_twins(&submissions)?;
+    count_fan_out(&api, &tenant, &submissions)?;
+    let keyed: Vec<_> =
+        submissions.iter().map(|given| given.key.is_some().then(|| given.clone())).collect();
+    let accepted = api.node().accept(tenant.id(), submissions).await?;
+    for (at, (accepted, given)) in accepted.iter().zip(&keyed).enumerate() {
+        if let Some(given) = given.as_ref().filter(|_| accepted.repeated) {
+            let refused = refuse_another(&api, accepted.id, given).await;
+            refused.map_err(|problem| problem.at(KEY).within(at).with_note(OTHERS_ACCEPTED))?;
+        }
+    }
     let messages = accepted.into_iter().map(AcceptedMessage::from).collect();
     Ok((StatusCode::ACCEPTED, axum::Json(AcceptedBatch { messages })))
 }
@@ -157,10 +188,64 @@ async fn accept_one(
     tenant: &Tenant,
     submission: Submission,
 ) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
-    let accepted = api.node().accept(tenant.id(), vec![submission]).await?;
+    let (given, submissions) = (submission.clone(), vec![submission]);
+    count_fan_out(api, tenant, &submissions)?;
+    let accepted = api.node().accept(tenant.id(), submissions).await?;
     let first = accepted.into_iter().next();
     let first = first.ok_or_else(|| Error::store("the store gave no answer"))?;
+    if first.repeated {
+        refuse_another(api, first.id, &given).await?;
+    }
     Ok((StatusCode::ACCEPTED, axum::Json(first.into())))
+}
+
+/// Takes a token for each delivery beyond the first of a message: the work of a message is that of its
+/// deliveries.
+fn count_fan_out(api: &Api, tenant: &Tenant, messages: &[Submission]) -> Result<(), Problem> {
+    if api.options().rate.is_none() {
+        return Ok(());
+    }
+    let sizes = api.node().fan_out_sizes(tenant.id(), messages);
+    tenant.count(api, sizes.into_iter().map(|size| size.saturating_sub(1)).sum())
+}
+
+/// The state of a batch with a message that was refused after the others were stored.
+const OTHERS_ACCEPTED: &str = "all messages of the batch without this fault are accepted, and get the same ids if they are sent again under \
+     their keys";
+
+/// Refuses two messages of one batch that have one idempotency key and other contents, before anything is
+/// stored.
+fn refuse_other_twins(submissions: &[Submission]) -> Result<(), Problem> {
+    let mut seen: HashMap<&str, (usize, &Submission)> = HashMap::new();
+    for (at, given) in submissions.iter().enumerate() {
+        let Some(key) = &given.key else { continue };
+        let (first_at, first) = *seen.entry(key.as_str()).or_insert((at, given));
+        let is_same = first.event_type == given.event_type && first.payload == given.payload;
+        if !is_same {
+            let detail = format!(
+                "the idempotency key is that of messages[{first_at}], which has other contents; nothing is accepted"
+            );
+            return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail).at(KEY).within(at));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a message whose idempotency key was that of a message with other contents
+/// (draft-ietf-httpapi-idempotency-key-header-06 section 2.7).
+async fn refuse_another(api: &Api, id: MessageId, given: &Submission) -> Result<(), Problem> {
+    let store = api.node().store();
+    // What was pruned meanwhile cannot be compared.
+    let Some(first) = store.message(id).await? else { return Ok(()) };
+    let Some(payload) = store.payload(id).await? else { return Ok(()) };
+    let is_same = first.event_type == given.event_type
+        && first.content_type == given.content_type
+        && payload == given.payload;
+    if is_same {
+        return Ok(());
+    }
+    let detail = format!("the idempotency key is that of {id}, which has other contents");
+    Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail))
 }
 
 fn submission(api: &Api, message: &NewMessage<'_>) -> Result<Submission, Problem> {

@@ -5,25 +5,17 @@
 //! `/v1/applications/{app}`.
 
 mod applications;
+mod audit;
 mod auth;
 mod body;
-mod cursor;
 mod deliveries;
 mod endpoints;
-mod health;
-mod instant;
-mod key;
-mod keys;
-mod merge;
+pub(crate) mod manage;
 mod messages;
 mod openapi;
 mod problem;
 mod query;
-mod rate;
-mod reading;
-mod replay;
 mod router;
-mod secrets;
 mod state;
 mod wire;
 

@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 
 use bytes::Bytes;
+use http::Method;
 use serde_json::{Value, json};
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{OpenApi, RefOr};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+pub(super) use super::problem::Document as Problem;
 use super::wire::{
     ApplicationIdText, ApplicationSettings, EndpointIdText, EndpointSettings, MessageIdText,
     patch_of,
 };
-
-pub(super) use super::problem::Document as Problem;
+use crate::access::{Role, rule};
 
 /// The path of the document.
 pub(super) const PATH: &str = "/v1/openapi.json";
@@ -116,9 +117,9 @@ fn document(operations: OpenApi) -> Value {
 
 /// Adds the refusals that follow from the inputs of an operation.
 fn add_problems(path: &str, methods: &mut Value) {
-    for (_, operation) in methods.as_object_mut().into_iter().flatten() {
+    for (method, operation) in methods.as_object_mut().into_iter().flatten() {
         if path.starts_with("/v1/") {
-            for (status, name) in problems(path, operation) {
+            for (status, name) in problems(method, path, operation) {
                 let reference = format!("#/components/responses/{name}");
                 operation["responses"][status] = json!({ "$ref": reference });
             }
@@ -126,20 +127,23 @@ fn add_problems(path: &str, methods: &mut Value) {
     }
 }
 
-fn problems(path: &str, operation: &Value) -> Vec<(&'static str, &'static str)> {
+fn problems(method: &str, path: &str, operation: &Value) -> Vec<(&'static str, &'static str)> {
     let body = &operation["requestBody"];
     let json = body["content"].as_object().is_some_and(|it| it.contains_key("application/json"));
-    let admin_only = !operation["security"].is_null();
+    let operators_only = !operation["security"].is_null();
+    let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).unwrap_or_default();
+    let forbids =
+        rule(&method, path).is_some_and(|rule| !rule.applications || rule.role > Role::Viewer);
     let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
     let refusable = parameters.iter().any(|parameter| parameter["in"] != "path");
     let mut problems = vec![("401", "Unauthorized"), ("503", "Unavailable")];
     let more = [
         (!body.is_null() || refusable, ("400", "BadRequest")),
-        (admin_only, ("403", "Forbidden")),
+        (forbids, ("403", "Forbidden")),
         (path.contains('{'), ("404", "NotFound")),
         (!body.is_null(), ("413", "ContentTooLarge")),
         (json, ("415", "UnsupportedMediaType")),
-        (!admin_only, ("429", "TooManyRequests")),
+        (!operators_only, ("429", "TooManyRequests")),
     ];
     problems.extend(more.into_iter().filter_map(|(due, problem)| due.then_some(problem)));
     problems
@@ -217,6 +221,12 @@ mod tests {
             let keyless =
                 operation["security"] == json!([{}]) || operation["security"] == json!([]);
             assert_eq!(responses.contains_key("401"), !keyless, "{name}");
+            let method =
+                Method::from_bytes(method.to_ascii_uppercase().as_bytes()).expect("a method");
+            let rule = rule(&method, &path);
+            assert_eq!(rule.is_some(), !keyless, "{name}: the table of permissions");
+            let for_all = operation["security"].is_null();
+            assert!(rule.is_none_or(|rule| rule.applications == for_all), "{name}");
         }
     }
 }

@@ -16,6 +16,9 @@ use crate::Error;
 /// queue grows much.
 const UNAVAILABLE: Span = Span::from_secs(1);
 
+/// The `Retry-After` of an application whose share is used up: its endpoints have to take something first.
+const OVER_SHARE: Span = Span::from_secs(10);
+
 /// Characters of a refused value that are shown again: enough to recognise it.
 const SHOWN: usize = 200;
 
@@ -70,6 +73,11 @@ pub(super) struct Document {
 
 impl Problem {
     /// A refusal with this status and these words.
+    /// The error in words.
+    pub(super) fn into_detail(self) -> String {
+        self.0.document.detail
+    }
+
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         let title = status.canonical_reason().unwrap_or("Error");
         let detail = detail.into();
@@ -88,9 +96,14 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, detail)
     }
 
-    /// Only the admin key may do that.
-    pub(super) fn forbidden() -> Self {
-        Self::new(StatusCode::FORBIDDEN, "this takes the admin key, not one of an application")
+    /// The key is known, and may not do that.
+    pub(super) fn forbidden(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    /// The route is not in the table of permissions, so that no caller may use it.
+    pub(super) fn no_rule() -> Self {
+        Self::forbidden("no role may do this")
     }
 
     /// The resource does not exist, or belongs to another application.
@@ -148,6 +161,12 @@ impl Problem {
         self.at(place)
     }
 
+    /// The same refusal with more to know.
+    pub(super) fn with_note(mut self, note: &str) -> Self {
+        self.0.document.detail = format!("{}; {note}", self.0.document.detail);
+        self
+    }
+
     fn bounded(mut self, bound: impl Into<String>) -> Self {
         self.0.document.bound = Some(bound.into());
         self
@@ -171,8 +190,17 @@ impl From<Error> for Problem {
         if error.is_conflict() {
             return Self::new(StatusCode::CONFLICT, detail);
         }
+        if error.is_over_share() {
+            return Self::new(StatusCode::TOO_MANY_REQUESTS, detail).after(OVER_SHARE);
+        }
         tracing::warn!(error = %detail, "request refused with 503");
         Self::new(StatusCode::SERVICE_UNAVAILABLE, detail).after(UNAVAILABLE)
+    }
+}
+
+impl From<ConfigError> for Problem {
+    fn from(error: ConfigError) -> Self {
+        Self::invalid(&error)
     }
 }
 

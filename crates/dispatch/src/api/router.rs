@@ -1,18 +1,18 @@
-//! The routes.
+//! The routes of the API, its state, and whether it is healthy.
 
 use axum::Router;
+use axum::extract::State;
+use axum::middleware::{from_fn_with_state, map_response};
+use axum::response::Response;
 use axum::routing::{any, get};
-use http::header::CONTENT_TYPE;
-use http::{Method, StatusCode};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, Method, StatusCode};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use super::problem::Problem;
-use super::state::Api;
-use super::{
-    ApiOptions, applications, deliveries, endpoints, health, keys, messages, openapi, replay,
-    secrets,
-};
+use super::state::{Api, ApiOptions};
+use super::{applications, audit, auth, deliveries, endpoints, messages, openapi};
 use crate::node::Node;
 
 /// The API of `node`, at `/v1`, `/healthz` and `/readyz`. Other routes can be merged with it.
@@ -20,7 +20,7 @@ use crate::node::Node;
 /// ```no_run
 /// use std::sync::Arc;
 /// use stagger_dispatch::api::{self, ApiOptions};
-/// use stagger_dispatch::model::KeyHash;
+/// use stagger_scheduler::model::KeyHash;
 /// # async fn serve(node: stagger_dispatch::node::Node) -> std::io::Result<()> {
 /// let options = ApiOptions { admin: Some(KeyHash::of("a secret")), ..ApiOptions::default() };
 /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
@@ -30,12 +30,16 @@ use crate::node::Node;
 pub fn router(node: Node, options: ApiOptions) -> Router {
     let (router, document) = documented().split_for_parts();
     let document = openapi::text(document);
+    let api = Api::new(node, options);
     let described = move || async move { ([(CONTENT_TYPE, "application/json")], document) };
     router
         .route(openapi::PATH, get(described))
         .route("/v1/{*unknown}", any(unknown))
         .method_not_allowed_fallback(not_allowed)
-        .with_state(Api::new(node, options))
+        .layer(from_fn_with_state(api.clone(), audit::audited))
+        .layer(from_fn_with_state(api.clone(), auth::authorize))
+        .layer(map_response(no_store))
+        .with_state(api)
 }
 
 /// All routes with their documentation, so that none is in one only.
@@ -47,7 +51,7 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
             applications::change_application,
             applications::delete_application
         ))
-        .routes(routes!(keys::create_key, keys::revoke_keys))
+        .routes(routes!(applications::create_key, applications::revoke_keys))
         .routes(routes!(endpoints::create_endpoint, endpoints::list_endpoints))
         .routes(routes!(
             endpoints::get_endpoint,
@@ -57,7 +61,7 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(endpoints::enable_endpoint))
         .routes(routes!(endpoints::disable_endpoint))
         .routes(routes!(endpoints::test_endpoint))
-        .routes(routes!(secrets::list_secrets, secrets::replace_secret))
+        .routes(routes!(endpoints::list_secrets, endpoints::replace_secret))
         .routes(routes!(messages::send_message, messages::list_messages))
         .routes(routes!(messages::send_raw_message))
         .routes(routes!(messages::send_batch))
@@ -68,11 +72,22 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(deliveries::get_delivery))
         .routes(routes!(deliveries::list_attempts))
         .routes(routes!(deliveries::cancel_delivery))
-        .routes(routes!(replay::replay_all))
-        .routes(routes!(replay::replay_endpoint))
-        .routes(routes!(replay::replay_delivery))
-        .routes(routes!(health::live))
-        .routes(routes!(health::ready))
+        .routes(routes!(deliveries::replay_all))
+        .routes(routes!(deliveries::replay_endpoint))
+        .routes(routes!(deliveries::replay_delivery))
+        .routes(routes!(deliveries::replay_missing))
+        .routes(routes!(deliveries::retry_delivery))
+        .routes(routes!(deliveries::retry_endpoint))
+        .routes(routes!(deliveries::retry_all))
+        .routes(routes!(audit::list_audit))
+        .routes(routes!(live))
+        .routes(routes!(ready))
+}
+
+/// Replies are one caller's, and some show keys or secrets: nothing in between may keep them.
+async fn no_store(mut response: Response) -> Response {
+    response.headers_mut().entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    response
 }
 
 async fn unknown() -> Problem {
@@ -81,4 +96,29 @@ async fn unknown() -> Problem {
 
 async fn not_allowed(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does nothing here"))
+}
+
+/// Whether the process lives.
+#[utoipa::path(
+    get, path = "/healthz", tag = "health", security(()),
+    responses((status = 200, description = "It lives.", body = String, content_type = "text/plain")),
+)]
+
+pub(super) async fn live() -> &'static str {
+    "ok"
+}
+
+/// Whether messages can be accepted now.
+#[utoipa::path(
+    get, path = "/readyz", tag = "health", security(()),
+    responses(
+        (status = 200, description = "They can.", body = String, content_type = "text/plain"),
+        (status = 503, description = "They cannot; the detail says why.", body = openapi::Problem,
+            content_type = "application/problem+json"),
+    ),
+)]
+
+pub(super) async fn ready(State(api): State<Api>) -> Result<&'static str, Problem> {
+    api.ready().await?;
+    Ok("ready")
 }

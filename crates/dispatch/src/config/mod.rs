@@ -3,14 +3,10 @@
 //! Every setting is one line of a table, `settings`, with its bound: so a file, a variable and a flag are
 //! read by the same code and refused in the same words.
 
-mod admin_key;
-mod apply;
-mod file;
-mod redis_url;
+mod oidc;
 mod settings;
 mod values;
 
-pub use admin_key::AdminKey;
-pub use file::ConfigFault;
-pub use redis_url::{NoRedisUrl, RedisUrl};
-pub use values::{Config, StoreKind};
+pub use oidc::OidcSettings;
+pub use settings::ConfigFault;
+pub use values::{AdminKey, Config, NoRedisUrl, RedisUrl, StoreKind};

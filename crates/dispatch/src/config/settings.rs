@@ -1,31 +1,61 @@
-//! The table of settings: each with its key, its bound, and how a text sets it.
+//! The table of settings, each with its key, its bound, and how a text sets it; and their values from a
+//! file, the environment and flags.
 
+use std::env::VarError;
+use std::fmt;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use stagger::{ConfigError, Ratio, Span};
+use stagger_text::hint;
+use stagger_text::settings::{Document, Flaw};
 
-use super::admin_key::AdminKey;
-use super::values::{Config, StoreKind};
+use super::oidc;
+use super::values::{AdminKey, Config, StoreKind, is_long_enough};
 use crate::observe::LogFormat;
 
 /// Most attempts in flight: each holds a socket, and systems allow some hundred thousand.
 const MAX_SLOTS: u32 = 100_000;
+
+/// Fewest and most connections of clients: below it health checks and the page would compete with the API.
+const MIN_CONNECTIONS: u32 = 16;
+
+const MAX_CONNECTIONS: u32 = 100_000;
+
 /// Most open deliveries: a hundred bytes each are 10 GB.
 const MAX_OPEN: usize = 100_000_000;
+
 /// Largest sizes of a request: larger contents belong in a file store, with a link in the message.
 const MAX_SIZE: usize = 64 << 20;
-/// Shortest admin key: below it a key can be guessed.
-const MIN_KEY: usize = 16;
+
 /// Most processes that share a budget, and the largest budget, in percent of first attempts.
 const MAX_PROCESSES: u32 = 100_000;
+
 const MAX_BUDGET: u32 = 1_000;
+
 /// Shortest and longest lease: below it a busy database makes nodes take one another for dead; above it a
 /// dead one's deliveries wait for too long.
 const MIN_LEASE: Span = Span::from_secs(1);
+
 const MAX_LEASE: Span = Span::from_secs(300);
+
 /// Shortest retention: below it no failure could be inspected.
 const MIN_RETENTION: Span = Span::from_secs(60);
+
+/// A build without the exporter refuses its setting, wherever it is set.
+const OTLP_BOUND: &str = if cfg!(feature = "otel") {
+    "an http or https address"
+} else {
+    "left out, because this build sends no traces; build stagger with --features otel"
+};
+
+/// The same for signing in with a provider.
+const OIDC_BOUND: &str = if cfg!(feature = "oidc") {
+    "an https address, or http on this machine"
+} else {
+    "left out, because this build has no OpenID Connect; build stagger with --features oidc"
+};
 
 struct Setting {
     key: &'static str,
@@ -33,11 +63,16 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 22] = [
+const SETTINGS: [Setting; 33] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
         set: |config, text| text.parse().ok().map(|it| config.listen = it),
+    },
+    Setting {
+        key: "public_url",
+        bound: "the http or https address under which clients reach it, without a path",
+        set: |config, text| origin(text).map(|it| config.public_url = Some(it)),
     },
     Setting {
         key: "data",
@@ -61,6 +96,41 @@ const SETTINGS: [Setting; 22] = [
         set: |config, text| key(text).map(|it| config.admin_key = Some(AdminKey::given(it))),
     },
     Setting {
+        key: "operators_file",
+        bound: "the path of a file",
+        set: |config, text| path(text).map(|it| config.operators_file = Some(it)),
+    },
+    Setting {
+        key: "oidc_issuer",
+        bound: OIDC_BOUND,
+        set: |config, text| oidc::issuer(text).map(|it| config.oidc.issuer = Some(it)),
+    },
+    Setting {
+        key: "oidc_client_id",
+        bound: "visible ASCII characters",
+        set: |config, text| oidc::word(text).map(|it| config.oidc.client_id = it),
+    },
+    Setting {
+        key: "oidc_client_secret_file",
+        bound: "the path of a file",
+        set: |config, text| path(text).map(|it| config.oidc.client_secret_file = Some(it)),
+    },
+    Setting {
+        key: "oidc_scopes",
+        bound: "words with blanks between them, such as profile email groups",
+        set: |config, text| oidc::words(text).map(|it| config.oidc.scopes = it),
+    },
+    Setting {
+        key: "oidc_role_claim",
+        bound: "the name of a claim, such as groups",
+        set: |config, text| oidc::word(text).map(|it| config.oidc.role_claim = it),
+    },
+    Setting {
+        key: "oidc_roles",
+        bound: "groups with their roles, such as on-call=operator, staff=viewer",
+        set: |config, text| text.parse().ok().map(|it| config.oidc.roles = it),
+    },
+    Setting {
         key: "allow_private",
         bound: "true or false",
         set: |config, text| text.parse().ok().map(|it| config.allow_private = it),
@@ -69,6 +139,11 @@ const SETTINGS: [Setting; 22] = [
         key: "ports",
         bound: "ports from 1 to 65535 with commas between them",
         set: |config, text| ports(text).map(|it| config.ports = it),
+    },
+    Setting {
+        key: "name_servers",
+        bound: "addresses with ports and commas between them, such as 10.0.0.2:53",
+        set: |config, text| name_servers(text).map(|it| config.name_servers = it),
     },
     Setting {
         key: "roots",
@@ -84,6 +159,11 @@ const SETTINGS: [Setting; 22] = [
         key: "max_open",
         bound: "from 1 to 100000000",
         set: |config, text| count(text, MAX_OPEN).map(|it| config.node.max_open = it),
+    },
+    Setting {
+        key: "app_max_open",
+        bound: "from 1 to 100000000",
+        set: |config, text| count(text, MAX_OPEN).map(|it| config.node.app_max_open = Some(it)),
     },
     Setting {
         key: "payload_memory",
@@ -121,6 +201,11 @@ const SETTINGS: [Setting; 22] = [
         set: |config, text| text.parse().ok().map(|it| config.grace = it),
     },
     Setting {
+        key: "connections",
+        bound: "from 16 to 100000",
+        set: |config, text| connections(text).map(|it| config.connections = it),
+    },
+    Setting {
         key: "rate",
         bound: "requests a second from 1 to 4294967295",
         set: |config, text| up_to(text, u32::MAX).map(|it| config.rate = Some(it)),
@@ -142,8 +227,11 @@ const SETTINGS: [Setting; 22] = [
     },
     Setting {
         key: "otlp",
-        bound: "an http or https address",
-        set: |config, text| address(text).map(|it| config.otlp = Some(it)),
+        bound: OTLP_BOUND,
+        set: |config, text| {
+            let url = address(text).filter(|_| cfg!(feature = "otel"));
+            url.map(|it| config.otlp = Some(it))
+        },
     },
 ];
 
@@ -158,15 +246,11 @@ pub(super) fn keys() -> impl Iterator<Item = &'static str> {
 /// No such key; a value out of its bound.
 pub(super) fn set(config: &mut Config, key: &str, text: &str) -> Result<(), ConfigError> {
     let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) else {
-        return Err(ConfigError::new("key", key, "one of those that there are"));
+        let known: Vec<_> = keys().collect();
+        return Err(ConfigError::new("key", key, format!("a setting: {}", hint(key, &known))));
     };
     (setting.set)(config, text)
         .ok_or_else(|| ConfigError::new(setting.key, shown(setting.key, text), setting.bound))
-}
-
-/// The key that `name` was probably meant to be.
-pub(super) fn nearest(name: &str) -> Option<&'static str> {
-    stagger_text::nearest(name, keys())
 }
 
 /// The value for an error message: a refused key or password is hidden, because errors are logged.
@@ -197,8 +281,7 @@ fn log(text: &str) -> Option<LogFormat> {
 }
 
 fn key(text: &str) -> Option<String> {
-    let visible = text.bytes().all(|b| b.is_ascii_graphic());
-    (visible && text.len() >= MIN_KEY).then(|| text.to_owned())
+    is_long_enough(text).then(|| text.to_owned())
 }
 
 fn ports(text: &str) -> Option<Vec<u16>> {
@@ -206,8 +289,16 @@ fn ports(text: &str) -> Option<Vec<u16>> {
     text.split(',').map(port).collect()
 }
 
+fn name_servers(text: &str) -> Option<Vec<SocketAddr>> {
+    text.split(',').map(|word| word.trim().parse().ok()).collect()
+}
+
 fn up_to(text: &str, most: u32) -> Option<NonZeroU32> {
     text.parse().ok().filter(|n: &NonZeroU32| n.get() <= most)
+}
+
+fn connections(text: &str) -> Option<NonZeroU32> {
+    up_to(text, MAX_CONNECTIONS).filter(|n| n.get() >= MIN_CONNECTIONS)
 }
 
 fn count(text: &str, most: usize) -> Option<usize> {
@@ -235,21 +326,149 @@ fn lease(text: &str) -> Option<Span> {
     text.parse().ok().filter(|span| (MIN_LEASE..=MAX_LEASE).contains(span))
 }
 
+/// The origin of an address, if it is one and nothing more.
+fn origin(text: &str) -> Option<String> {
+    let url = url::Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let plain = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
+    let named = url.username().is_empty() && url.password().is_none() && url.has_host();
+    (plain && named).then(|| url.origin().ascii_serialization())
+}
+
 fn address(text: &str) -> Option<String> {
     let url = url::Url::parse(text).ok()?;
     matches!(url.scheme(), "http" | "https").then(|| text.to_owned())
 }
 
+/// A setting that is wrong, and where it stands: file, line and column, or variable, or flag.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFault {
+    message: String,
+}
+
+impl ConfigFault {
+    fn at(place: &str, what: &dyn fmt::Display) -> Self {
+        Self { message: format!("{place}: {what}") }
+    }
+}
+
+impl fmt::Display for ConfigFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ConfigFault {}
+
+impl Config {
+    /// Applies a TOML text; `file` is its name in errors.
+    ///
+    /// # Errors
+    /// The first key or value that is wrong, with its line and column; nothing is set then.
+    pub fn apply_text(&mut self, file: &str, text: &str) -> Result<(), ConfigFault> {
+        let read = self.with_text(text);
+        *self = read.map_err(|flaw| ConfigFault { message: flaw.line(file, text) })?;
+        Ok(())
+    }
+
+    fn with_text(&self, text: &str) -> Result<Self, Flaw> {
+        let document = Document::parse(text)?;
+        let (reader, mut changed) = (document.reader(), self.clone());
+        let keys: Vec<_> = keys().collect();
+        let given: Vec<_> = keys.iter().map(|key| (*key, reader.plain(key))).collect();
+        reader.done()?;
+        for (key, value) in given {
+            let Some((value, at)) = value? else { continue };
+            set(&mut changed, key, &value).map_err(|error| Flaw::new(at, error.to_string()))?;
+        }
+        Ok(changed)
+    }
+
+    /// Applies a TOML file.
+    ///
+    /// # Errors
+    /// A file that cannot be read; as [`apply_text`](Self::apply_text).
+    pub fn apply_file(&mut self, path: &Path) -> Result<(), ConfigFault> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigFault::at(&name, &error))?;
+        self.apply_text(&name, &text)
+    }
+
+    /// Applies pairs of a key and a value; in errors `prefix` stands before the key: `--` for
+    /// flags, or `STAGGER_` for variables, whose keys are then shown in capitals.
+    ///
+    /// # Errors
+    /// The first value that is wrong; nothing is set then.
+    pub fn apply_pairs<K: AsRef<str>, V: AsRef<str>>(
+        &mut self,
+        prefix: &str,
+        pairs: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<(), ConfigFault> {
+        let mut changed = self.clone();
+        for (key, value) in pairs {
+            set(&mut changed, key.as_ref(), value.as_ref())
+                .map_err(|error| ConfigFault::at(&place(prefix, key.as_ref()), &error))?;
+        }
+        *self = changed;
+        Ok(())
+    }
+
+    /// Applies the environment: `STAGGER_LISTEN`, `STAGGER_ADMIN_KEY`, and so on.
+    ///
+    /// # Errors
+    /// As [`apply_pairs`](Self::apply_pairs); a value that is not UTF-8.
+    pub fn apply_env(&mut self) -> Result<(), ConfigFault> {
+        let mut named = Vec::new();
+        for key in keys() {
+            match std::env::var(variable(key)) {
+                Ok(value) => named.push((key, value)),
+                Err(VarError::NotPresent) => {}
+                // Left out, it would be the default: a store in the wrong place, a key that is another.
+                Err(VarError::NotUnicode(_)) => {
+                    return Err(ConfigFault::at(&variable(key), &"must be UTF-8"));
+                }
+            }
+        }
+        self.apply_pairs(VARIABLES, named)
+    }
+}
+
+/// The prefix of environment variables.
+const VARIABLES: &str = "STAGGER_";
+
+fn variable(key: &str) -> String {
+    format!("{VARIABLES}{}", key.to_ascii_uppercase())
+}
+
+fn place(prefix: &str, key: &str) -> String {
+    if prefix == VARIABLES { variable(key) } else { format!("{prefix}{}", key.replace('_', "-")) }
+}
+
 #[cfg(test)]
-mod tests {
+mod public_url_tests {
     use super::*;
 
     #[test]
-    fn a_slip_of_one_letter_finds_the_key_and_a_stranger_none() {
-        assert_eq!(nearest("lisen"), Some("listen"));
-        assert_eq!(nearest("max_pyaload"), Some("max_payload"));
-        assert_eq!(nearest("workers"), None);
+    fn a_public_address_is_an_origin() {
+        for (text, origin) in [
+            ("https://hooks.example", Some("https://hooks.example")),
+            ("HTTP://Hooks.example:8080/", Some("http://hooks.example:8080")),
+            ("https://hooks.example/path", None),
+            ("https://me@hooks.example", None),
+            ("ftp://hooks.example", None),
+            ("hooks.example", None),
+        ] {
+            let mut config = Config::default();
+            let is_set = set(&mut config, "public_url", text).is_ok();
+            assert_eq!(config.public_url.as_deref(), origin, "{text}");
+            assert_eq!(is_set, origin.is_some());
+        }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::values::StoreKind;
+    use super::*;
 
     #[test]
     fn a_size_has_digits_and_at_most_one_unit() {
@@ -257,6 +476,62 @@ mod tests {
         assert_eq!(size("1000"), Some(1000));
         for wrong in ["", "MiB", "-1", "+1", "1.5MiB", "1MB", "1 MiB", "99999999999GiB"] {
             assert_eq!(size(wrong), None, "{wrong}");
+        }
+    }
+
+    fn refused(text: &str) -> String {
+        Config::default().apply_text("d.toml", text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_unknown_key_is_named_with_its_place_and_the_nearest_one() {
+        let message = refused("listen = '127.0.0.1:1'\nretenton = '7d'");
+        assert_eq!(message, "d.toml:2:1: unknown key retenton: did you mean retention?");
+    }
+
+    #[test]
+    fn a_value_out_of_its_bounds_is_named_with_field_value_and_bound() {
+        assert_eq!(refused("slots = 0"), "d.toml:1:9: slots = 0: must be from 1 to 100000");
+        let message = refused("\nretention = 7");
+        assert!(message.starts_with("d.toml:2:13: retention = 7: must be a span"), "{message}");
+    }
+
+    #[test]
+    fn a_file_that_is_wrong_in_its_last_line_changes_nothing() {
+        let mut config = Config::default();
+        config.apply_text("d.toml", "listen = '127.0.0.1:1'\nslots = -3").unwrap_err();
+        assert_eq!(config.listen.port(), 8080);
+    }
+
+    #[test]
+    fn flags_win_over_the_file_and_are_named_as_flags() {
+        let mut config = Config::default();
+        config.apply_text("d.toml", "max_payload = '1MiB'\nports = [443, 8443]").expect("valid");
+        config.apply_pairs("--", [("max_payload", "2KiB")]).expect("valid");
+        assert_eq!((config.max_payload, &config.ports[..]), (2048, &[443, 8443][..]));
+        let fault = config.apply_pairs("--", [("max_payload", "2KB")]).unwrap_err();
+        assert!(
+            fault.to_string().starts_with("--max-payload: max_payload = 2KB: must be"),
+            "{fault}"
+        );
+    }
+
+    #[test]
+    fn a_store_is_a_word_or_an_address_with_a_hidden_password() {
+        let mut config = Config::default();
+        config.apply_text("d.toml", "store = 'postgres://me:hunter2@db/shop'").expect("valid");
+        assert!(matches!(config.store, StoreKind::Postgres(_)));
+        assert!(!format!("{config:?}").contains("hunter2"));
+        let message = refused("store = 'postgres://me:hunter2@db/shop?sslmode=prefer'");
+        assert!(message.contains("sslmode") && !message.contains("hunter2"), "{message}");
+        let message = refused("store = 'mysql://me:hunter2@db/shop'");
+        assert!(message.contains("postgres://") && !message.contains("hunter2"), "{message}");
+    }
+
+    #[test]
+    fn every_key_has_a_default_that_could_be_written_down() {
+        for key in keys() {
+            assert!(set(&mut Config::default(), key, "").is_err(), "{key}");
         }
     }
 }

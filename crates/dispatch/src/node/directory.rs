@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use stagger_scheduler::model::{
+    Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash,
+};
+use stagger_sender::Target;
+
 use crate::Error;
-use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash};
-use crate::send::Target;
 
 /// The settings of all applications, as the store has them.
 #[derive(Debug, Default)]
@@ -20,6 +23,8 @@ struct Entries {
     /// The endpoints of each application.
     owned: BTreeSet<(ApplicationId, EndpointId)>,
     keys: HashMap<KeyHash, ApplicationId>,
+    /// The endpoints that get no new messages, because they are gone or have failed for too long.
+    closed: BTreeSet<EndpointId>,
 }
 
 /// An endpoint, and its prepared target, read from its settings once.
@@ -62,8 +67,38 @@ impl Directory {
         self.read().endpoints.keys().copied().collect()
     }
 
+    /// Notes whether an endpoint gets new messages.
+    pub(super) fn set_closed(&self, id: EndpointId, closed: bool) {
+        let known = self.read().closed.contains(&id);
+        if known == closed {
+            return;
+        }
+        let mut entries = self.write();
+        if closed && entries.endpoints.contains_key(&id) {
+            entries.closed.insert(id);
+        } else {
+            entries.closed.remove(&id);
+        }
+    }
+
+    /// The number of receivers of a message of each type, in the types' order.
+    pub(super) fn fan_out_sizes<'a>(
+        &self,
+        application: ApplicationId,
+        types: impl Iterator<Item = &'a EventType>,
+    ) -> Vec<usize> {
+        let entries = self.read();
+        let mut known = HashMap::new();
+        let size = |event_type| {
+            *known
+                .entry(event_type)
+                .or_insert_with(|| entries.receivers(application, event_type).count())
+        };
+        types.map(size).collect()
+    }
+
     /// The receivers of a message of each type, in the types' order; `None` if there is no such
-    /// application.
+    /// application. Endpoints that are closed get none.
     pub(super) fn fan_out<'a>(
         &self,
         application: ApplicationId,
@@ -71,12 +106,7 @@ impl Directory {
     ) -> Option<Vec<Vec<EndpointId>>> {
         let entries = self.read();
         entries.applications.get(&application)?;
-        let wants = |id: &EndpointId, event_type: &EventType| {
-            entries.endpoints.get(id).is_some_and(|known| known.endpoint.events.wants(event_type))
-        };
-        let receivers = |event_type| {
-            entries.owned_by(application).filter(|id| wants(id, event_type)).collect::<Vec<_>>()
-        };
+        let receivers = |event_type| entries.receivers(application, event_type).collect();
         Some(types.map(receivers).collect())
     }
 
@@ -136,7 +166,20 @@ impl Entries {
         self.owned.range((application, first)..=(application, last)).map(|(_, endpoint)| *endpoint)
     }
 
+    fn receivers<'e>(
+        &'e self,
+        application: ApplicationId,
+        event_type: &'e EventType,
+    ) -> impl Iterator<Item = EndpointId> + 'e {
+        let wants = move |id: &EndpointId| {
+            let known = self.endpoints.get(id).filter(|_| !self.closed.contains(id));
+            known.is_some_and(|known| known.endpoint.events.wants(event_type))
+        };
+        self.owned_by(application).filter(wants)
+    }
+
     fn remove(&mut self, id: EndpointId) -> Option<KnownEndpoint> {
+        self.closed.remove(&id);
         let known = self.endpoints.remove(&id)?;
         self.owned.remove(&(known.endpoint.application, id));
         Some(known)

@@ -3,26 +3,33 @@
 use std::sync::Arc;
 
 use stagger::Span;
+use stagger_scheduler::QueueView;
+use stagger_scheduler::model::{
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
+};
+use stagger_sender::Sender;
+use stagger_store::{
+    Accepted, DeliveryFilter, DeliveryStore, EndpointCommand, ListPage, MessageFilter, PageRequest,
+    ReplayRequest, Shards,
+};
+
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::directory::Directory;
-use super::endpoint_control::EndpointControl;
 use super::fleet::SettingsSync;
 use super::health::NodeHealth;
 use super::intake::Intake;
 use super::replay::Replayer;
-use super::settings_writer::SettingsWriter;
+use super::settings_writer::{EndpointControl, SettingsWriter};
 use super::start::assemble;
 use super::status::NodeStatus;
 use super::tasks::NodeTasks;
-use super::{AttemptRates, NodeOptions, SharedBudgets, Submission};
+use super::{AttemptRates, MinuteResults, NodeOptions, SharedBudgets, Submission};
 use crate::Error;
-use crate::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
-};
 use crate::observe::Gauges;
-use crate::scheduler::QueueView;
-use crate::send::Sender;
-use crate::store::{Accepted, DeliveryStore, EndpointCommand, ReplayRequest, Shards};
+
+/// The most pages of the store that are read for one full page: 200 000 deliveries, about a second.
+const WALKS: usize = 20;
 
 /// A running dispatcher. Clones are handles of the same one. When the last is dropped the node ends
 /// immediately, as in a crash: nothing is lost, and attempts in flight are repeated.
@@ -44,6 +51,7 @@ struct Handle {
     replayer: Replayer,
     status: NodeStatus,
     tasks: NodeTasks,
+    changes: Mutex<()>,
 }
 
 impl Node {
@@ -84,6 +92,7 @@ impl Node {
             intake: parts.intake,
             replayer: parts.replayer,
             status: parts.status,
+            changes: Mutex::default(),
         };
         Ok(Self { handle: Arc::new(handle) })
     }
@@ -92,6 +101,9 @@ impl Node {
     /// second call returns when the first has ended.
     pub async fn shutdown(&self, grace: Span) {
         self.handle.tasks.shutdown(grace).await;
+        if let Err(error) = self.handle.store.close().await {
+            tracing::warn!(%error, "store not brought into one file; nothing is lost");
+        }
     }
 
     /// The store, for reading.
@@ -134,6 +146,35 @@ impl Node {
     #[must_use]
     pub fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
         self.handle.directory.endpoints(application)
+    }
+
+    /// An application's deliveries that pass a filter (of all applications when `None`), newest messages
+    /// first. Unlike a store's page, this one is full while there are more that pass, unless very many
+    /// others lie between them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub async fn deliveries(
+        &self,
+        application: Option<ApplicationId>,
+        filter: DeliveryFilter,
+        page: PageRequest,
+    ) -> Result<ListPage<Delivery>, Error> {
+        let mut found = self.store().deliveries(application, filter.clone(), page).await?;
+        for _ in 1..WALKS {
+            let Some(after) = found.next.filter(|_| found.items.len() < page.limit) else { break };
+            let rest = PageRequest { after: Some(after), limit: page.limit - found.items.len() };
+            let more = self.store().deliveries(application, filter.clone(), rest).await?;
+            found.items.extend(more.items);
+            found.next = more.next;
+        }
+        Ok(found)
+    }
+
+    /// The lock for reading, changing and writing settings: two concurrent changes would undo each
+    /// other.
+    pub(crate) async fn changing(&self) -> MutexGuard<'_, ()> {
+        self.handle.changes.lock().await
     }
 
     /// Writes an application, new or changed.
@@ -184,16 +225,30 @@ impl Node {
         self.handle.endpoint_control.execute(id, EndpointCommand::Disable).await
     }
 
-    /// Accepts messages: all of them, durably and fanned out, or none. Answers in their order.
+    /// Accepts messages, durably and fanned out. Answers in their order.
+    ///
+    /// Messages with 2048 rows in all (messages and deliveries) are stored together, all or none. More are
+    /// stored in steps, and an error tells how many are accepted.
     ///
     /// # Errors
-    /// The application is not there; a type is operational; no room (busy); the store did not do it.
+    /// The application is not there; a type is operational; no room (busy), or the application has its share
+    /// of open deliveries; the store did not do it.
     pub async fn accept(
         &self,
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
         self.handle.intake.accept(application, messages).await
+    }
+
+    /// The number of endpoints that would get each of these messages now.
+    pub(crate) fn fan_out_sizes(
+        &self,
+        application: ApplicationId,
+        messages: &[Submission],
+    ) -> Vec<usize> {
+        let types = messages.iter().map(|message| &message.event_type);
+        self.handle.directory.fan_out_sizes(application, types)
     }
 
     /// Sends one message to one endpoint only, whatever it asked for: a test event, type
@@ -212,6 +267,47 @@ impl Node {
     /// The one delivery is not there or is open; the store did not do it.
     pub async fn replay(&self, request: ReplayRequest) -> Result<usize, Error> {
         self.handle.replayer.replay(request).await
+    }
+
+    /// Attempts an open delivery now, before all others to its endpoint: also while the endpoint's
+    /// breaker is open or it has asked for a pause. Answers with the delivery as it is then.
+    ///
+    /// # Errors
+    /// It is not there; it is not open, or its endpoint is disabled; the store did not do it.
+    pub async fn retry(&self, message: MessageId, endpoint: EndpointId) -> Result<Delivery, Error> {
+        self.handle.endpoint_control.retry(message, endpoint).await
+    }
+
+    /// Makes all waiting deliveries of an application that pass a filter due now, in bounded steps.
+    /// Each of their endpoints gets a probe first if its breaker is open, and its deliveries slowly at
+    /// first in any case. Answers how many.
+    ///
+    /// # Errors
+    /// The filter's endpoint is disabled; the store did not do it.
+    pub async fn retry_many(
+        &self,
+        application: ApplicationId,
+        filter: DeliveryFilter,
+    ) -> Result<usize, Error> {
+        if let Some(endpoint) = filter.endpoint {
+            self.handle.endpoint_control.refuse_disabled(endpoint).await?;
+        }
+        self.handle.replayer.retry(application, filter).await
+    }
+
+    /// Makes deliveries to an endpoint of all messages of its application that it wants, that pass
+    /// the filter and that have none to it: messages from before it was made. They leave slowly at
+    /// first. Answers how many.
+    ///
+    /// # Errors
+    /// The endpoint is not there; the store did not do it.
+    pub async fn replay_missing(
+        &self,
+        endpoint: EndpointId,
+        filter: MessageFilter,
+    ) -> Result<usize, Error> {
+        let endpoint = self.endpoint(endpoint).ok_or_else(|| Error::not_found("endpoint"))?;
+        self.handle.replayer.replay_missing(endpoint, filter).await
     }
 
     /// Cancels an open delivery.
@@ -253,12 +349,24 @@ impl Node {
         self.handle.status.attempt_rates(endpoint)
     }
 
+    /// The results of the attempts that this node has made to an endpoint in the last hour, by the
+    /// minute, oldest first.
+    #[must_use]
+    pub fn results(&self, endpoint: EndpointId) -> Vec<MinuteResults> {
+        self.handle.status.results(endpoint)
+    }
+
     /// Whether messages can be accepted now: for readiness.
     ///
     /// # Errors
     /// The store cannot write; there is no room; it is stopping.
     pub async fn ready(&self) -> Result<(), Error> {
         self.handle.status.ready().await
+    }
+
+    /// The same as far as it is known without asking the store.
+    pub(crate) fn check_accepting(&self) -> Result<(), Error> {
+        self.handle.health.check()
     }
 
     /// Waits until the node has ended by itself, and returns the reason: another run took over the

@@ -1,7 +1,10 @@
 //! Whether a node is well, and how full it is.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use stagger_scheduler::model::ApplicationId;
 use tokio::sync::watch;
 
 use crate::Error;
@@ -27,8 +30,19 @@ pub(super) struct NodeHealth {
     open: AtomicUsize,
     /// Deliveries on their way onto it.
     reserved: AtomicUsize,
+    /// The same two of each application that has some.
+    applications: Mutex<HashMap<ApplicationId, ApplicationRoom>>,
     /// Settlements that are not durable yet.
     unsettled: AtomicUsize,
+    /// Whether the store failed at the last message.
+    accept_failing: AtomicBool,
+}
+
+/// The open deliveries of an application, and those on their way.
+#[derive(Clone, Copy, Debug, Default)]
+struct ApplicationRoom {
+    open: usize,
+    reserved: usize,
 }
 
 /// Deliveries that have been promised room.
@@ -39,13 +53,24 @@ pub(super) struct Reservation<'a> {
     count: usize,
 }
 
+/// Deliveries of one application that have been promised room.
+#[derive(Debug)]
+#[must_use = "the room is given back when this is dropped"]
+pub(super) struct ApplicationReservation<'a> {
+    health: &'a NodeHealth,
+    application: ApplicationId,
+    count: usize,
+}
+
 impl NodeHealth {
     pub(super) fn new() -> Self {
         Self {
             state: watch::Sender::new(HealthState::Well),
             open: AtomicUsize::new(0),
             reserved: AtomicUsize::new(0),
+            applications: Mutex::default(),
             unsettled: AtomicUsize::new(0),
+            accept_failing: AtomicBool::new(false),
         }
     }
 
@@ -78,6 +103,25 @@ impl NodeHealth {
         })
     }
 
+    /// Whether the store failed at the last message, and has not been seen to work since.
+    pub(super) fn is_accept_failing(&self) -> bool {
+        self.accept_failing.load(Ordering::Relaxed)
+    }
+
+    /// The store failed at a message, or works. Logs the change.
+    pub(super) fn set_accept_failing(&self, failure: Option<&Error>) {
+        let failing = failure.is_some();
+        if self.is_accept_failing() == failing
+            || self.accept_failing.swap(failing, Ordering::Relaxed) == failing
+        {
+            return;
+        }
+        match failure {
+            Some(error) => tracing::error!(%error, "messages not stored, refused"),
+            None => tracing::info!("store takes messages again"),
+        }
+    }
+
     /// Waits until it has ended by itself, and says why.
     pub(super) async fn ended(&self) -> String {
         let mut states = self.state.subscribe();
@@ -102,6 +146,47 @@ impl NodeHealth {
             return Err(Error::busy(format!("{most} deliveries are open, which is the limit")));
         }
         Ok(reservation)
+    }
+
+    /// Reserves room for `count` deliveries of one application, if fewer than `most` of its own are open
+    /// then.
+    ///
+    /// A single request that is larger than `most` passes while nothing is open: it could never pass else.
+    pub(super) fn reserve_of(
+        &self,
+        application: ApplicationId,
+        count: usize,
+        most: usize,
+    ) -> Result<ApplicationReservation<'_>, Error> {
+        let mut applications = self.applications();
+        let room = applications.entry(application).or_default();
+        let taken = room.open + room.reserved;
+        if taken > 0 && taken + count > most {
+            return Err(Error::over_share(format!(
+                "{taken} deliveries of this application are open, and {most} may be"
+            )));
+        }
+        room.reserved += count;
+        drop(applications);
+        Ok(ApplicationReservation { health: self, application, count })
+    }
+
+    /// The scheduler has this number of open deliveries of an application.
+    pub(super) fn set_open_of(&self, application: ApplicationId, open: usize) {
+        self.change_room(application, |room| room.open = open);
+    }
+
+    fn change_room(&self, application: ApplicationId, change: impl FnOnce(&mut ApplicationRoom)) {
+        let mut applications = self.applications();
+        let room = applications.entry(application).or_default();
+        change(room);
+        if room.open + room.reserved == 0 {
+            applications.remove(&application);
+        }
+    }
+
+    fn applications(&self) -> MutexGuard<'_, HashMap<ApplicationId, ApplicationRoom>> {
+        self.applications.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn open(&self) -> usize {
@@ -132,9 +217,32 @@ impl Drop for Reservation<'_> {
     }
 }
 
+impl Drop for ApplicationReservation<'_> {
+    fn drop(&mut self) {
+        self.health.change_room(self.application, |room| room.reserved -= self.count);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
+
+    #[test]
+    fn one_application_took_the_room_of_all() {
+        let health = NodeHealth::new();
+        let [greedy, other] = [1, 2].map(|n| ApplicationId::from_uuid(Uuid::from_u128(n)));
+        health.set_open_of(greedy, 6);
+        let reservation = health.reserve_of(greedy, 4, 10).expect("there is room for ten");
+        let refused = health.reserve_of(greedy, 1, 10).expect_err("it has ten");
+        assert!(refused.is_over_share() && refused.to_string().starts_with("10 deliveries"));
+        assert!(health.reserve_of(other, 10, 10).is_ok());
+        drop(reservation);
+        health.set_open_of(greedy, 0);
+        assert!(health.reserve_of(greedy, 11, 10).is_ok(), "it could never pass else");
+        assert!(health.applications().is_empty(), "none has anything open");
+    }
 
     #[test]
     fn room_that_was_not_used_is_given_back() {

@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use stagger::{Sleep, Span, TokioTime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::clock::EngineClock;
-use super::fleet::{FleetView, LeadGuard, Leadership};
-use super::health::{NodeHealth, Reservation};
-use super::inbox::{Command, Inbox};
-use super::operational_events::JSON;
-use super::payloads::{CachedMessage, PayloadCache};
-use super::submission::{IntakeRequest, ReceiverChoice, Receivers, Submission};
-use super::tasks::run_to_completion;
-use crate::Error;
-use crate::model::{
+use stagger_scheduler::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
+use stagger_store::{Accepted, ClusterAccept, ClusterHandle, Fence, Notification, ShardId, Shards};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::NodeOptions;
+use super::attempt::{CachedMessage, PayloadCache};
+use super::clock::EngineClock;
+use super::fleet::{FleetView, LeadGuard, Leadership};
+use super::health::{ApplicationReservation, NodeHealth, Reservation};
+use super::scheduler_state::{Command, Inbox};
+use super::submission::{IntakeRequest, JSON, ReceiverChoice, Receivers, Submission};
+use super::tasks::run_to_completion;
+use crate::Error;
 use crate::observe::Instruments;
-use crate::store::{Accepted, ClusterAccept, ClusterHandle, Fence, Notification, ShardId, Shards};
 
 /// The most bytes of messages that wait for the store; more are refused, so that a slow disk fills
 /// no memory.
@@ -55,10 +55,11 @@ pub(super) struct IntakeRoom {
     fleet: Arc<FleetView>,
     uncommitted: Arc<Semaphore>,
     max_open: usize,
+    app_max_open: usize,
 }
 
 impl Intake {
-    /// Accepts messages of an application: all of them or none.
+    /// Accepts messages of an application, in steps of bounded size: all of a step or none.
     pub(super) async fn accept(
         &self,
         application: ApplicationId,
@@ -69,7 +70,14 @@ impl Intake {
             let bound = "a type that does not begin with `stagger.`";
             return Err(Error::invalid("event_type", &own.event_type, bound));
         }
-        self.commit(Receivers::Of(application), messages).await
+        let total = messages.len();
+        let mut accepted = Vec::with_capacity(total);
+        for step in self.receivers.steps(application, messages) {
+            let stored = accepted.len();
+            let answer = self.commit(Receivers::Of(application), step).await;
+            accepted.extend(answer.map_err(|error| after_some(error, stored, total))?);
+        }
+        Ok(accepted)
     }
 
     /// Sends a test event to one endpoint.
@@ -109,6 +117,18 @@ impl Intake {
         }
     }
 
+    /// Counts a failure of the store. Until it works again, readiness says so.
+    fn count_failure(&self, error: Option<&Error>) {
+        match error {
+            None => self.room.health.set_accept_failing(None),
+            Some(error) if error.is_store_failure() => {
+                self.instruments.commit_failed();
+                self.room.health.set_accept_failing(Some(error));
+            }
+            Some(_) => {}
+        }
+    }
+
     /// Stores messages, and schedules the deliveries that this node leads; the other leaders find
     /// theirs in the store.
     async fn store(
@@ -130,10 +150,12 @@ impl Intake {
                 }
                 made => made?,
             };
-            let _room = self.room.reserve(deliveries(&messages))?;
+            let _room = self.room.reserve(&messages)?;
             let fresh: Vec<_> = messages.iter().map(NewDeliveries::of).collect();
             let held = self.leadership.hold();
-            match self.cluster.accept(held.lead(), settings_version, messages).await? {
+            let answer = self.cluster.accept(held.lead(), settings_version, messages).await;
+            self.count_failure(answer.as_ref().err());
+            match answer? {
                 ClusterAccept::Stored(accepted) => {
                     drop(waiting);
                     let new = fresh.into_iter().zip(&accepted).filter(|(_, it)| !it.repeated);
@@ -173,8 +195,14 @@ impl Intake {
 }
 
 impl IntakeRoom {
-    pub(super) fn new(health: Arc<NodeHealth>, fleet: Arc<FleetView>, max_open: usize) -> Self {
-        Self { health, fleet, uncommitted: Arc::new(Semaphore::new(UNCOMMITTED)), max_open }
+    pub(super) fn new(
+        health: Arc<NodeHealth>,
+        fleet: Arc<FleetView>,
+        options: &NodeOptions,
+    ) -> Self {
+        let uncommitted = Arc::new(Semaphore::new(UNCOMMITTED));
+        let (max_open, app_max_open) = (options.max_open, options.app_max_open());
+        Self { health, fleet, uncommitted, max_open, app_max_open }
     }
 
     /// A reservation in the memory of messages that wait for the store.
@@ -190,13 +218,30 @@ impl IntakeRoom {
         self.fleet.check_room(self.max_open)
     }
 
-    fn reserve(&self, deliveries: usize) -> Result<Reservation<'_>, Error> {
-        self.health.reserve(deliveries, self.max_open)
+    /// Room for the deliveries of these messages, of which all belong to one application.
+    fn reserve(
+        &self,
+        messages: &[NewMessage],
+    ) -> Result<(Reservation<'_>, Option<ApplicationReservation<'_>>), Error> {
+        let deliveries = messages.iter().map(|message| message.endpoints.len()).sum();
+        let of = messages.first().map(|first| first.message.application);
+        let own = |of| self.health.reserve_of(of, deliveries, self.app_max_open);
+        // Its own share first: another application's use is no business of a caller without room.
+        let own = of.map(own).transpose()?;
+        Ok((self.health.reserve(deliveries, self.max_open)?, own))
     }
 }
 
-fn deliveries(messages: &[NewMessage]) -> usize {
-    messages.iter().map(|message| message.endpoints.len()).sum()
+/// The error of a batch of which the first messages are stored.
+fn after_some(error: Error, stored: usize, total: usize) -> Error {
+    if stored == 0 {
+        return error;
+    }
+    let note = format!(
+        "the first {stored} of {total} messages are accepted: send the batch again, with the same \
+         idempotency keys"
+    );
+    error.with_note(&note)
 }
 
 /// The shards of deliveries that others lead.

@@ -8,20 +8,14 @@
 //! cluster of one.
 
 mod attempt;
-mod attempt_rates;
+mod audit;
 mod clock;
 mod directory;
-mod endpoint_control;
 mod fleet;
 mod handle;
 mod health;
-mod inbox;
 mod intake;
-mod notifications;
-mod operational_events;
-mod options;
-mod payloads;
-mod pruning;
+mod lease;
 mod replay;
 mod runner;
 mod scheduler_state;
@@ -36,8 +30,7 @@ mod tasks;
 #[cfg(test)]
 mod testing;
 
-pub use attempt_rates::{AttemptRates, Second};
 pub use handle::Node;
-pub use options::NodeOptions;
-pub use shared_budgets::SharedBudgets;
+pub use shared_budgets::{NodeOptions, SharedBudgets};
+pub use status::{AttemptRates, MinuteResults, Second};
 pub use submission::Submission;

@@ -1,24 +1,27 @@
-//! The task that owns the scheduler: it launches attempts that are due, and receives their results.
+//! The task of the scheduler, and its inbox.
 
 use std::sync::Arc;
 
-use stagger::{Instant, OsEntropy};
+use stagger::{Instant, OsEntropy, Span, Verdict};
+use stagger_scheduler::model::{AttemptAnswer, AttemptFailure};
+use stagger_scheduler::{Launch, NextLaunch};
+use stagger_store::Settlement;
 use tokio::sync::mpsc;
 
 use super::attempt::{AttemptGuard, AttemptRunner};
-use super::attempt_rates::AttemptCounter;
-use super::inbox::{AttemptResult, Command, Inbox};
-use super::operational_events::OperationalEvents;
-use super::scheduler_state::SchedulerState;
+use super::scheduler_state::{AttemptResult, Command, Inbox, SchedulerState};
 use super::settle_queue::MOST_UNSETTLED;
 use super::shared_budgets::SharedCharges;
-use crate::model::AttemptAnswer;
-use crate::observe::{self, Instruments};
-use crate::scheduler::{Launch, NextLaunch};
-use crate::store::Settlement;
+use super::status::AttemptCounter;
+use super::submission::OperationalEvents;
+use crate::observe;
+use crate::observe::Instruments;
 
 /// Commands taken and launches made in a row, so that neither keeps the other waiting.
 const BATCH: usize = 256;
+
+/// The least time between two log lines about attempts that could not be made.
+const LOG_INTERVAL: Span = Span::from_secs(10);
 
 /// Owns the scheduler, and launches its attempts.
 #[derive(Debug)]
@@ -33,6 +36,8 @@ pub(super) struct Runner {
     pub(super) operational_events: OperationalEvents,
     pub(super) shared_charges: SharedCharges,
     pub(super) under_way: usize,
+    /// The time of the last log line about an attempt that could not be made.
+    pub(super) logged_at: Option<Instant>,
 }
 
 impl Runner {
@@ -52,6 +57,9 @@ impl Runner {
             }
             while self.state.attempts.try_join_next().is_some() {}
             self.state.health.set_open(self.state.scheduler.len());
+            for (application, open) in self.state.scheduler.take_changed() {
+                self.state.health.set_open_of(application, open);
+            }
         }
     }
 
@@ -95,7 +103,8 @@ impl Runner {
     fn send(&mut self, launch: Launch) {
         self.under_way += 1;
         self.rates.record(launch.endpoint, launch.number, launch.at);
-        let guard = AttemptGuard::new(launch, self.inbox.clone());
+        let (lease, clock) = (self.state.lease(), self.state.clock);
+        let guard = AttemptGuard::new(launch, self.inbox.clone(), move || lease.holds(clock));
         let runner = Arc::clone(&self.attempt_runner);
         self.state.attempts.spawn(async move { runner.run(guard).await });
     }
@@ -119,10 +128,16 @@ impl Runner {
 
     fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
         let (now, written) = (self.state.clock.now(), answer.written);
+        if answer.result == Err(AttemptFailure::Local) {
+            self.report_not_made(now, answer.detail.as_deref());
+        }
         let settled = self.state.scheduler.settle(now, launch, answer, &mut OsEntropy);
         let attempt = settled.as_ref().and_then(|it| it.change.attempt.as_ref());
         let verdict = attempt.map(|attempt| attempt.verdict);
         self.shared_charges.settle(&launch, (verdict, written));
+        if let Some(verdict) = verdict.filter(|verdict| *verdict != Verdict::Cancelled) {
+            self.rates.record_result(launch.endpoint, verdict != Verdict::Ok, now);
+        }
         let Some(settled) = settled else { return };
         let mut settlement = Settlement::from(settled.change);
         observe::settled(&self.instruments, &settlement);
@@ -134,6 +149,15 @@ impl Runner {
             settlement.operational = self.operational_events.message(event, &settlement, now);
         }
         self.state.keep(settlement);
+    }
+
+    /// The node lacked resources: its operator has to know, and its receivers must not.
+    fn report_not_made(&mut self, now: Instant, detail: Option<&str>) {
+        self.instruments.not_made();
+        if self.logged_at.is_none_or(|last| now - last >= LOG_INTERVAL) {
+            self.logged_at = Some(now);
+            tracing::warn!(detail, "attempt not made, this node lacks resources");
+        }
     }
 
     /// Nothing is left to send: the delivery ends, and its slot is free again.

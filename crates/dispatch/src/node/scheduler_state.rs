@@ -1,20 +1,26 @@
-//! The state of the task that owns the scheduler: the queues, and what follows each of their changes.
+//! The state of the task that owns the scheduler: the queues, what follows each of their changes, and the
+//! commands for them.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use stagger::Instant;
+use stagger_scheduler::model::{
+    AttemptAnswer, Delivery, Disabled, EndpointId, EndpointState, MessageId,
+};
+use stagger_scheduler::{Launch, Scheduler};
+use stagger_store::{Fence, Settlement};
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::clock::EngineClock;
 use super::directory::Directory;
 use super::health::NodeHealth;
+use super::lease::SendingLease;
 use super::settle_queue::{PendingCommit, SettleQueue};
-use crate::model::{Delivery, EndpointId, EndpointState, MessageId};
 use crate::observe;
-use crate::scheduler::Scheduler;
-use crate::store::{Fence, Settlement};
 
 /// Owned by one task: all changes of queues pass through it, one after the other.
 #[derive(Debug)]
@@ -30,8 +36,8 @@ pub(super) struct SchedulerState {
     endpoint_states: HashMap<EndpointId, EndpointState>,
     /// The deadline of a shutdown: after it, attempts in flight are aborted.
     deadline: Option<Instant>,
-    /// From when on it makes no attempts, because another node may lead by then; `None`: never.
-    until: Option<Instant>,
+    /// The lease of the current membership: after its end another node may lead.
+    lease: Arc<SendingLease>,
 }
 
 impl SchedulerState {
@@ -51,7 +57,7 @@ impl SchedulerState {
             attempts: JoinSet::new(),
             endpoint_states: HashMap::new(),
             deadline: None,
-            until: None,
+            lease: Arc::new(SendingLease::for_ever()),
         }
     }
 
@@ -68,6 +74,7 @@ impl SchedulerState {
 
     /// Sets the state of an endpoint as the store has it, at a start.
     pub(super) fn remember(&mut self, id: EndpointId, endpoint_state: EndpointState) {
+        self.directory.set_closed(id, is_closed(&endpoint_state));
         self.endpoint_states.insert(id, endpoint_state);
     }
 
@@ -75,28 +82,38 @@ impl SchedulerState {
     pub(super) fn forget(&mut self, id: EndpointId) {
         self.scheduler.remove_endpoint(id);
         self.endpoint_states.remove(&id);
+        // Its next leader may enable it, and this node does not hear of that.
+        self.directory.set_closed(id, false);
     }
 
     /// Removes all endpoints and aborts their attempts, whose results are not needed any more.
     pub(super) fn forget_all(&mut self) {
         let endpoints: Vec<EndpointId> = self.scheduler.endpoints().collect();
         for id in endpoints {
-            self.scheduler.remove_endpoint(id);
+            self.forget(id);
         }
-        self.endpoint_states.clear();
+        self.lease.set(Some(Instant::ORIGIN));
         self.attempts.abort_all();
     }
 
     /// Makes attempts until `until`, or for ever with `None`. Attempts in flight at that time are
     /// aborted and count as not made. All deliveries stay scheduled, and continue when a later time
     /// is set.
-    pub(super) const fn lead_until(&mut self, until: Option<Instant>) {
-        self.until = until;
+    pub(super) fn lead_until(&self, until: Option<Instant>) {
+        self.lease.set(until);
     }
 
-    /// From now on settlements are written under this fence.
-    pub(super) const fn begin(&mut self, fence: Fence) {
+    /// From now on settlements are written under this fence. Attempts of an earlier membership keep
+    /// its lease, which has ended.
+    pub(super) fn begin(&mut self, fence: Fence) {
         self.settling.begin(fence);
+        self.lease.set(Some(Instant::ORIGIN));
+        self.lease = Arc::new(SendingLease::none());
+    }
+
+    /// The lease that an attempt asks before it writes its request.
+    pub(super) fn lease(&self) -> Arc<SendingLease> {
+        Arc::clone(&self.lease)
     }
 
     /// Whether this is the fence under which settlements are written.
@@ -132,6 +149,20 @@ impl SchedulerState {
         Some((delivery, self.keep_awaiting_commit(settlement)))
     }
 
+    /// Makes an open delivery due and the next of its endpoint, and stores that; `None` if it is not
+    /// scheduled.
+    pub(super) fn retry(
+        &mut self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Option<(Option<Delivery>, PendingCommit)> {
+        let change = self.scheduler.retry(self.clock.now(), message, endpoint)?;
+        if let Some((id, endpoint_state)) = change.endpoint_state {
+            self.note_endpoint_state(id, endpoint_state);
+        }
+        Some((change.delivery, self.keep_awaiting_commit(change.into())))
+    }
+
     /// Hands a settlement over to be stored.
     pub(super) fn keep(&mut self, settlement: Settlement) {
         self.health.begin_settling();
@@ -146,6 +177,7 @@ impl SchedulerState {
 
     /// Logs how the state of an endpoint has changed.
     pub(super) fn note_endpoint_state(&mut self, id: EndpointId, endpoint_state: EndpointState) {
+        self.directory.set_closed(id, is_closed(&endpoint_state));
         let before = self.endpoint_states.insert(id, endpoint_state).unwrap_or_default();
         observe::moved(id, &before, &endpoint_state);
     }
@@ -162,6 +194,73 @@ impl SchedulerState {
 
     /// The time at which attempts in flight are aborted.
     pub(super) fn aborts_at(&self) -> Option<Instant> {
-        self.deadline.into_iter().chain(self.until).min()
+        self.deadline.into_iter().chain(self.lease.until()).min()
+    }
+}
+
+/// Whether an endpoint gets no new messages: nobody can say whether it ever comes back. One that was
+/// disabled by hand does, for a maintenance.
+const fn is_closed(endpoint_state: &EndpointState) -> bool {
+    matches!(endpoint_state.disabled, Some(Disabled::Gone | Disabled::Failing))
+}
+
+/// A command for the task that owns the scheduler.
+pub(super) enum Command {
+    /// These are durable now, and open.
+    Add(Vec<Delivery>),
+    /// An attempt is over.
+    AttemptDone(Launch, AttemptResult),
+    /// Something rare.
+    Do(Box<dyn FnOnce(&mut SchedulerState) + Send>),
+    /// There is room for more launches again.
+    Resume,
+}
+
+/// The result of an attempt.
+#[derive(Debug)]
+pub(super) enum AttemptResult {
+    /// An answer; `true` if the message was an operational event.
+    Answer(AttemptAnswer, bool),
+    /// Nothing: the payload was pruned.
+    Gone,
+}
+
+/// The sender of commands to the task that owns the scheduler. Not bounded here: accepted messages,
+/// slots and settled attempts are.
+#[derive(Clone)]
+pub(super) struct Inbox {
+    commands: mpsc::UnboundedSender<Command>,
+}
+
+impl Inbox {
+    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Command>) {
+        let (commands, receiver) = mpsc::unbounded_channel();
+        (Self { commands }, receiver)
+    }
+
+    /// Sends a command. If the task has ended the command is dropped: everything that matters is in
+    /// the store.
+    pub(super) fn tell(&self, command: Command) {
+        _ = self.commands.send(command);
+    }
+
+    /// Runs a function on the scheduler's task, and waits for its result; `None` when the task has
+    /// ended.
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut SchedulerState) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(Command::Do(Box::new(move |state| {
+            // The caller may have stopped waiting.
+            _ = reply.send(question(state));
+        })));
+        answer.await.ok()
+    }
+}
+
+impl fmt::Debug for Inbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inbox(..)")
     }
 }

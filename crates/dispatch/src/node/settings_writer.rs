@@ -1,18 +1,25 @@
-//! Changes of applications and endpoints: written to the store, then read back as every node reads
-//! them.
+//! Changes to applications and endpoints: settings, and commands to their leaders.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use stagger::{Sleep, Span, TokioTime};
+use stagger_scheduler::model::{
+    Application, ApplicationId, Delivery, DeliveryState, Endpoint, EndpointId, MessageId,
+};
+use stagger_sender::Sender;
+use stagger_store::{
+    ClusterHandle, DeliveryStore, EndpointCommand, Notification, SettingWrite, ShardId, Shards,
+};
 use tokio::sync::Mutex;
 
 use super::clock::EngineClock;
 use super::directory::Directory;
-use super::fleet::SettingsSync;
+use super::fleet::{Leadership, SettingsSync, apply};
+use super::health::NodeHealth;
+use super::scheduler_state::Inbox;
 use super::tasks::run_to_completion;
 use crate::Error;
-use crate::model::{Application, ApplicationId, Endpoint, EndpointId};
-use crate::send::Sender;
-use crate::store::{ClusterHandle, Notification, SettingWrite};
 
 /// Writes settings.
 #[derive(Clone, Debug)]
@@ -24,15 +31,26 @@ pub(super) struct SettingsWriter {
     pub(super) clock: EngineClock,
     /// Held during a change, so that no other change of this node comes between its checks and the
     /// store.
-    pub(super) turn: Arc<Mutex<()>>,
+    pub(super) turn: Arc<Mutex<DeletedSettings>>,
+}
+
+/// The applications and endpoints whose deletion has begun. It takes seconds to delete much, and other changes
+/// do not wait for it; a change that began earlier must not make one of them again. Ids are never used twice.
+#[derive(Debug, Default)]
+pub(super) struct DeletedSettings {
+    applications: BTreeSet<ApplicationId>,
+    endpoints: BTreeSet<EndpointId>,
 }
 
 impl SettingsWriter {
     pub(super) async fn put_application(&self, application: Application) -> Result<(), Error> {
         let this = self.clone();
         run_to_completion(async move {
-            let _turn = this.turn.lock().await;
+            let turn = this.turn.lock().await;
             this.settings.sync().await?;
+            if turn.applications.contains(&application.id) {
+                return Err(Error::not_found("application"));
+            }
             this.directory.check_keys(&application)?;
             this.write(SettingWrite::PutApplication(application)).await
         })
@@ -42,10 +60,16 @@ impl SettingsWriter {
     pub(super) async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
         let this = self.clone();
         run_to_completion(async move {
-            let _turn = this.turn.lock().await;
+            let mut turn = this.turn.lock().await;
             this.settings.sync().await?;
             this.directory.application(id).ok_or_else(|| Error::not_found("application"))?;
-            this.write(SettingWrite::DeleteApplication(id)).await
+            turn.applications.insert(id);
+            drop(turn);
+            let deleted = this.write(SettingWrite::DeleteApplication(id)).await;
+            if deleted.is_err() {
+                this.turn.lock().await.applications.remove(&id);
+            }
+            deleted
         })
         .await
     }
@@ -54,8 +78,11 @@ impl SettingsWriter {
         self.check(&endpoint)?;
         let this = self.clone();
         run_to_completion(async move {
-            let _turn = this.turn.lock().await;
+            let turn = this.turn.lock().await;
             this.settings.sync().await?;
+            if turn.endpoints.contains(&endpoint.id) {
+                return Err(Error::not_found("endpoint"));
+            }
             let owner = this.directory.application(endpoint.application);
             owner.ok_or_else(|| Error::not_found("application"))?;
             this.write(SettingWrite::PutEndpoint(endpoint)).await
@@ -66,10 +93,16 @@ impl SettingsWriter {
     pub(super) async fn delete_endpoint(&self, id: EndpointId) -> Result<(), Error> {
         let this = self.clone();
         run_to_completion(async move {
-            let _turn = this.turn.lock().await;
+            let mut turn = this.turn.lock().await;
             this.settings.sync().await?;
             this.directory.endpoint(id).ok_or_else(|| Error::not_found("endpoint"))?;
-            this.write(SettingWrite::DeleteEndpoint(id, this.clock.now())).await
+            turn.endpoints.insert(id);
+            drop(turn);
+            let deleted = this.write(SettingWrite::DeleteEndpoint(id, this.clock.now())).await;
+            if deleted.is_err() {
+                this.turn.lock().await.endpoints.remove(&id);
+            }
+            deleted
         })
         .await
     }
@@ -89,4 +122,128 @@ impl SettingsWriter {
         }
         Ok(())
     }
+}
+
+/// The first and the longest pause between two checks whether a command is done.
+const FIRST_LOOK: Span = Span::from_millis(5);
+const LOOK: Span = Span::from_millis(100);
+/// The time for which a caller waits for a command: longer than the default time in which a dead
+/// leader is replaced. The command is executed later all the same.
+const COMMAND_TIMEOUT: Span = Span::from_secs(15);
+
+/// Enables and disables endpoints, and cancels and retries deliveries.
+#[derive(Debug)]
+pub(super) struct EndpointControl {
+    pub(super) store: Arc<dyn DeliveryStore>,
+    pub(super) cluster: ClusterHandle,
+    pub(super) leadership: Arc<Leadership>,
+    pub(super) health: Arc<NodeHealth>,
+    pub(super) inbox: Inbox,
+    pub(super) clock: EngineClock,
+}
+
+impl EndpointControl {
+    /// Executes a command here, or by the endpoint's leader.
+    pub(super) async fn execute(
+        &self,
+        id: EndpointId,
+        command: EndpointCommand,
+    ) -> Result<(), Error> {
+        if !self.leadership.leads(id) {
+            return self.send(id, command).await;
+        }
+        self.health.check()?;
+        let commit = self.inbox.ask(move |state| apply(state, id, command)).await;
+        let stopped = || Error::busy("the dispatcher has stopped");
+        let commit = commit.ok_or_else(stopped)?.ok_or_else(|| Error::not_found("endpoint"))?;
+        commit.wait().await
+    }
+
+    pub(super) async fn cancel(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Delivery, Error> {
+        self.health.check()?;
+        let cancelled = self.inbox.ask(move |state| state.cancel(message, endpoint)).await;
+        if let Some((delivery, commit)) = cancelled.flatten() {
+            commit.wait().await?;
+            return Ok(delivery);
+        }
+        let known = self.store.delivery(message, endpoint).await?;
+        if !known.is_some_and(|delivery| delivery.state.is_open()) {
+            return Err(not_open(known));
+        }
+        // Another node leads it, or it has not arrived here yet.
+        self.send(endpoint, EndpointCommand::Cancel(message)).await?;
+        match self.store.delivery(message, endpoint).await? {
+            Some(delivery) if delivery.state == DeliveryState::Cancelled => Ok(delivery),
+            other => Err(not_open(other)),
+        }
+    }
+
+    /// Makes an open delivery due and the next of its endpoint, here or by the endpoint's leader.
+    pub(super) async fn retry(
+        &self,
+        message: MessageId,
+        endpoint: EndpointId,
+    ) -> Result<Delivery, Error> {
+        self.health.check()?;
+        self.refuse_disabled(endpoint).await?;
+        let retried = self.inbox.ask(move |state| state.retry(message, endpoint)).await;
+        if let Some((delivery, commit)) = retried.flatten() {
+            commit.wait().await?;
+            return delivery.ok_or_else(|| Error::not_found("delivery"));
+        }
+        let known = self.store.delivery(message, endpoint).await?;
+        if !known.is_some_and(|delivery| delivery.state.is_open()) {
+            return Err(not_open(known));
+        }
+        // Another node leads it, or it has not arrived here yet.
+        self.send(endpoint, EndpointCommand::Retry(message)).await?;
+        let now = self.store.delivery(message, endpoint).await?;
+        now.ok_or_else(|| Error::not_found("delivery"))
+    }
+
+    /// # Errors
+    /// The endpoint is disabled, so that nothing is sent to it.
+    pub(super) async fn refuse_disabled(&self, endpoint: EndpointId) -> Result<(), Error> {
+        let now = self.clock.now();
+        let here = self.inbox.ask(move |state| state.scheduler.view(now, endpoint)).await.flatten();
+        let state = match here {
+            Some(view) => Some(view.endpoint_state),
+            None => self.cluster.endpoint_state(endpoint).await?,
+        };
+        if state.is_some_and(|state| state.disabled.is_some()) {
+            return Err(Error::conflict("the endpoint is disabled; enable it first"));
+        }
+        Ok(())
+    }
+
+    /// Sends a command to the endpoint's leader, and waits until it is done.
+    async fn send(&self, endpoint: EndpointId, command: EndpointCommand) -> Result<(), Error> {
+        let number = self.cluster.send_command(endpoint, command).await?;
+        let shards = Shards::of(ShardId::of(endpoint));
+        self.cluster.notify(Notification::Work(shards)).await;
+        let until = self.clock.now() + COMMAND_TIMEOUT;
+        let mut pause = FIRST_LOOK;
+        while !self.cluster.is_command_done(number).await? {
+            if self.clock.now() >= until {
+                return Err(Error::busy(
+                    "the endpoint's leader has not executed the command yet; it will",
+                ));
+            }
+            TokioTime.sleep(pause).await;
+            pause = (pause + pause).min(LOOK);
+        }
+        Ok(())
+    }
+}
+
+/// The reason for which a delivery that is not scheduled cannot be cancelled or retried.
+fn not_open(delivery: Option<Delivery>) -> Error {
+    delivery.map_or_else(
+        || Error::not_found("delivery"),
+        |delivery| Error::conflict(format!("the delivery is already {}", delivery.state.name())),
+    )
 }

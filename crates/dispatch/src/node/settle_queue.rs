@@ -1,9 +1,11 @@
-//! The queue of settlements that are to be stored, in order.
+//! Queues between tasks: settlements, and notifications that join.
 
-use tokio::sync::{mpsc, oneshot};
+use std::sync::{Mutex, PoisonError};
+
+use stagger_store::{Fence, Settlement, Shards};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::Error;
-use crate::store::{Fence, Settlement};
 
 /// The number of unsettled results at which no more attempts are launched: a crash would repeat
 /// their attempts, and each takes 2 KiB of memory.
@@ -75,5 +77,59 @@ impl PendingCommit {
     pub(super) async fn wait(self) -> Result<(), Error> {
         let ended = |_| Err(Error::busy("the dispatcher has stopped"));
         self.done.await.unwrap_or_else(ended)
+    }
+}
+
+/// Collects shards until the notifying task takes them.
+#[derive(Debug, Default)]
+pub(super) struct PendingNotifications {
+    shards: Mutex<Shards>,
+    more: Notify,
+}
+
+impl PendingNotifications {
+    /// There is work for these.
+    pub(super) fn add(&self, shards: Shards) {
+        if shards.is_empty() {
+            return;
+        }
+        let mut gathered = self.shards.lock().unwrap_or_else(PoisonError::into_inner);
+        *gathered = gathered.union(shards);
+        self.more.notify_one();
+    }
+
+    /// Waits for shards, and takes all of them. For one waiting task at a time.
+    pub(super) async fn next(&self) -> Shards {
+        loop {
+            let shards = self.take();
+            if !shards.is_empty() {
+                return shards;
+            }
+            self.more.notified().await;
+        }
+    }
+
+    /// Takes all shards that are there.
+    pub(super) fn take(&self) -> Shards {
+        std::mem::take(&mut self.shards.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_store::ShardId;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn shards_added_without_a_waiting_task_are_not_lost() {
+        let notifications = PendingNotifications::default();
+        let of = |shard| [ShardId(shard)].into_iter().collect();
+        notifications.add(of(1));
+        notifications.add(of(9));
+        notifications.add(Shards::NONE);
+        assert_eq!(notifications.next().await, Shards::union(of(1), of(9)));
+        let (next, ()) = tokio::join!(notifications.next(), async { notifications.add(of(5)) });
+        assert_eq!(next, of(5));
     }
 }

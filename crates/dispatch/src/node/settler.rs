@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
+use stagger_store::{ClusterHandle, Fence, ShardId, StoreBackoff};
 use tokio::sync::{mpsc, watch};
 
 use super::clock::EngineClock;
 use super::health::{HealthState, NodeHealth};
-use super::inbox::{Command, Inbox};
-use super::notifications::PendingNotifications;
-use super::settle_queue::{MOST_UNSETTLED, QueuedSettlement};
+use super::scheduler_state::{Command, Inbox};
+use super::settle_queue::{MOST_UNSETTLED, PendingNotifications, QueuedSettlement};
 use crate::Error;
 use crate::observe::Instruments;
-use crate::store::{ClusterHandle, Fence, ShardId};
-use crate::store_backoff::StoreBackoff;
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
 /// waiting.
@@ -49,7 +47,7 @@ impl Settler {
         if *self.lost.borrow() == Some(batch[0].fence) {
             return self.discard(batch);
         }
-        let mut backoff = StoreBackoff::new();
+        let mut backoff = StoreBackoff::default();
         loop {
             let Err(error) = self.try_once(batch).await else { return self.stored(batch) };
             if error.is_conflict() {

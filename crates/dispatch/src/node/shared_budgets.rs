@@ -1,25 +1,21 @@
-//! Retries to one destination, within one budget for all processes that call it: other nodes, and
-//! other services that use the library on the same store.
-//!
-//! It comes on top of each endpoint's own budget, which its leader alone keeps. A thousand endpoints on one
-//! host, each within its budget, are still one host.
+//! The settings of a node, and the budgets that it shares with other nodes.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use stagger::budget::{self, Charge, Level, Paid, Settled, WindowPlan};
-use stagger::retry::Ledger;
-use stagger::{
-    Clock, Policy, Rate, Ratio, SharedLedger, SharedLedgers, SharedOptions, SharedStore, Span,
-    TokioTime, Verdict,
-};
+use stagger::budget::WindowPlan;
+use stagger::engine::Ledger;
+use stagger::engine::budget::{Charge, Level, Paid, Settled};
+use stagger::{Clock, Policy, Rate, Ratio, Span, TokioTime, Verdict, budget};
+use stagger_redis::{SharedLedger, SharedLedgers, SharedOptions, SharedStore};
+use stagger_scheduler::Launch;
+use stagger_scheduler::model::{EndpointId, MessageId};
 
 use super::directory::Directory;
 use crate::Error;
-use crate::model::{EndpointId, MessageId};
-use crate::scheduler::Launch;
 
 /// One budget of retries for each destination (scheme, host and port), in Redis or Valkey.
 ///
@@ -131,10 +127,61 @@ fn wait(level: &Level) -> Span {
     if level.retries > 0 { ON_ITS_WAY } else { REFUSED }
 }
 
+/// The settings of a node; its bounds against memory and load.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeOptions {
+    /// The most attempts in flight, of all applications together: default 1024.
+    pub slots: NonZeroU32,
+    /// Open deliveries in memory at which no more messages are accepted: default 5 000 000.
+    pub max_open: usize,
+    /// Open deliveries of one application, of the endpoints that this node leads, at which no more of its
+    /// messages are accepted: default a quarter of `max_open`.
+    pub app_max_open: Option<usize>,
+    /// Payload bytes kept in memory for attempts that are due: default 64 MiB; more are read back
+    /// from the store.
+    pub payload_memory: usize,
+    /// The time for which finished messages are kept: default 30 days.
+    pub retention: Span,
+    /// With a store of several nodes: within which time a node that died is replaced. Default 10 s; the
+    /// nodes of a store should agree.
+    pub lease: Span,
+    /// The address on which this node listens: its name for other nodes and for people.
+    pub address: Option<SocketAddr>,
+}
+
+impl NodeOptions {
+    /// The most open deliveries of one application.
+    pub(super) fn app_max_open(&self) -> usize {
+        self.app_max_open.unwrap_or(self.max_open / 4).clamp(1, self.max_open)
+    }
+
+    /// The name of this node.
+    pub(super) fn name(&self) -> String {
+        self.address.map_or_else(|| "unnamed".to_owned(), |address| address.to_string())
+    }
+}
+
+impl Default for NodeOptions {
+    fn default() -> Self {
+        let slots = const { NonZeroU32::new(1024).expect("above zero") };
+        let retention = Span::from_secs(30 * 24 * 60 * 60);
+        Self {
+            slots,
+            max_open: 5_000_000,
+            app_max_open: None,
+            payload_memory: 64 << 20,
+            retention,
+            lease: Span::from_secs(10),
+            address: None,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use stagger::Instant;
-    use stagger::budget::{Budget, BudgetPlan};
+    use stagger::budget::BudgetPlan;
+    use stagger::engine::budget::Budget;
 
     use super::*;
 

@@ -2,37 +2,31 @@
 
 use std::sync::Arc;
 
+use stagger_sender::Sender;
+use stagger_store::{ClusterHandle, DeliveryStore, Fence};
 use tokio::sync::{mpsc, watch};
 
 use super::NodeOptions;
-use super::attempt::AttemptRunner;
-use super::attempt_rates::AttemptCounter;
+use super::attempt::{AttemptRunner, PayloadCache};
 use super::clock::EngineClock;
 use super::directory::Directory;
-use super::endpoint_control::EndpointControl;
 use super::fleet::{
     CommandExecutor, FleetLinks, FleetView, Leadership, SettingsSync, ShardMover, Work,
 };
 use super::health::NodeHealth;
-use super::inbox::{Command, Inbox};
 use super::intake::{Intake, IntakeRoom};
-use super::notifications::PendingNotifications;
-use super::operational_events::OperationalEvents;
-use super::payloads::PayloadCache;
-use super::pruning::Pruner;
 use super::replay::Replayer;
 use super::runner::Runner;
-use super::scheduler_state::SchedulerState;
-use super::settings_writer::SettingsWriter;
-use super::settle_queue::{QueuedSettlement, SettleQueue};
+use super::scheduler_state::{Command, Inbox, SchedulerState};
+use super::settings_writer::{EndpointControl, SettingsWriter};
+use super::settle_queue::{PendingNotifications, QueuedSettlement, SettleQueue};
 use super::settler::Settler;
 use super::shared_budgets::{SharedBudgets, SharedCharges};
-use super::status::NodeStatus;
-use super::submission::ReceiverChoice;
-use crate::model::IdGenerator;
+use super::status::{AttemptCounter, NodeStatus};
+use super::submission::{OperationalEvents, ReceiverChoice};
+use super::tasks::Pruner;
 use crate::observe::Instruments;
-use crate::send::Sender;
-use crate::store::{ClusterHandle, DeliveryStore, Fence};
+use crate::random::IdGenerator;
 
 /// A node whose tasks do not run yet.
 #[derive(Debug)]
@@ -156,6 +150,7 @@ impl<'o> NodeBuilder<'o> {
             },
             shared_charges: SharedCharges::new(budgets, Arc::clone(&self.directory)),
             under_way: 0,
+            logged_at: None,
         }
     }
 
@@ -189,7 +184,7 @@ impl<'o> NodeBuilder<'o> {
     fn intake(&self) -> Intake {
         let (health, view) = (Arc::clone(&self.health), Arc::clone(&self.view));
         Intake {
-            room: IntakeRoom::new(health, view, self.options.max_open),
+            room: IntakeRoom::new(health, view, self.options),
             receivers: ReceiverChoice {
                 directory: Arc::clone(&self.directory),
                 message_ids: Arc::clone(&self.message_ids),
@@ -235,6 +230,7 @@ impl<'o> NodeBuilder<'o> {
             inbox: self.inbox.clone(),
             clock: self.clock,
             max_open: self.options.max_open,
+            app_max_open: self.options.app_max_open(),
         }
     }
 

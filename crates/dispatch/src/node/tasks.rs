@@ -1,21 +1,20 @@
-//! The tasks of a running node, from their start to the shutdown, and changes that run to their end.
+//! The tasks of a node, its clock, and pruning.
 
 use std::future::Future;
 use std::sync::Arc;
 
-use stagger::{Instant, Sleep, Span, TokioTime};
+use stagger::{Entropy, Instant, OsEntropy, Sleep, Span, TokioTime};
+use stagger_store::{DeliveryStore, Notification, ShardId, Shards};
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::clock::EngineClock;
-use super::fleet::{FleetLinks, MemberTask, join, run};
+use super::fleet::{FleetLinks, Leadership, join, run};
 use super::health::{HealthState, NodeHealth};
-use super::inbox::Inbox;
-use super::pruning::Pruner;
 use super::runner::Runner;
+use super::scheduler_state::Inbox;
 use super::settler::Settler;
 use crate::Error;
-use crate::store::Notification;
 
 /// The time for which a shutdown waits for a store that fails; the next run repeats attempts that
 /// were not stored.
@@ -106,8 +105,7 @@ impl NodeTasks {
 
 impl MembershipHandle {
     async fn begin(links: &Arc<FleetLinks>) -> Result<Self, Error> {
-        let joined = join(links).await?;
-        let member = MemberTask::begin(links, joined).await?;
+        let member = join(links).await?;
         let (leave, left) = watch::channel(false);
         let task = tokio::spawn(run(Arc::clone(links), member, left));
         Ok(Self { task, leave })
@@ -137,4 +135,54 @@ pub(super) async fn run_to_completion<T: Send + 'static>(
 ) -> Result<T, Error> {
     let cut_off = |_| Err(Error::busy("the dispatcher stopped during the change"));
     tokio::spawn(work).await.unwrap_or_else(cut_off)
+}
+
+/// From one round to the next: messages are kept for days, so an hour more is nothing.
+const MEAN: Span = Span::from_secs(60 * 60);
+
+/// Messages in one call of the store: short enough that messages are accepted in between.
+const STEP: usize = 200;
+
+/// The shard whose leader prunes.
+const ONE: Shards = Shards::of(ShardId(0));
+
+/// Deletes finished messages that are older than the retention.
+#[derive(Debug)]
+pub(super) struct Pruner {
+    pub(super) store: Arc<dyn DeliveryStore>,
+    pub(super) leadership: Arc<Leadership>,
+    pub(super) clock: EngineClock,
+    pub(super) retention: Span,
+}
+
+impl Pruner {
+    /// Prunes every hour or so, spread so that nodes started together do not prune together.
+    pub(super) async fn run(self) {
+        loop {
+            let half = Span::from_nanos(MEAN.as_nanos() / 2);
+            TokioTime.sleep(OsEntropy.draw(half, MEAN + half)).await;
+            // Of several nodes one prunes.
+            if self.leadership.shards().common(ONE).is_empty() {
+                continue;
+            }
+            let before = self.clock.now() - Instant::ORIGIN - self.retention;
+            match self.round(Instant::ORIGIN + before).await {
+                Ok(0) => {}
+                Ok(messages) => tracing::info!(messages, "old messages pruned"),
+                Err(error) => tracing::warn!(%error, "pruning failed, next try in about an hour"),
+            }
+        }
+    }
+
+    async fn round(&self, before: Instant) -> Result<usize, Error> {
+        let mut messages = 0;
+        loop {
+            let pruned = self.store.prune(before, STEP).await?;
+            messages += pruned.messages;
+            if pruned.messages < STEP {
+                return Ok(messages);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
 }

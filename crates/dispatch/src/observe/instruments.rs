@@ -6,28 +6,46 @@ use metrics::{
 };
 use stagger::breaker::StateKind;
 use stagger::{Span, Verdict};
-
-use crate::model::{DeliveryAttempt, DeliveryState};
+use stagger_scheduler::model::{DeliveryAttempt, DeliveryState};
 
 const ATTEMPTS: &str = "stagger.attempts";
+
+const NOT_MADE: &str = "stagger.attempts.not_made";
+
 const LATENCY: &str = "stagger.attempt.latency";
+
 const RETRIES: &str = "stagger.retries";
+
 const DELAY: &str = "stagger.retry.delay";
+
 const ENDED: &str = "stagger.deliveries.ended";
+
 const DELIVERIES: &str = "stagger.deliveries";
+
 const BREAKERS: &str = "stagger.breaker.state";
+
 const DISABLED: &str = "stagger.endpoints.disabled";
+
 const ACCEPTED: &str = "stagger.messages.accepted";
+
 const ACCEPT_LATENCY: &str = "stagger.accept.latency";
+
 const COMMIT_LATENCY: &str = "stagger.commit.latency";
+
 const COMMITTED: &str = "stagger.settlements";
+
 const COMMIT_FAILURES: &str = "stagger.commit.failures";
+
 const UNSETTLED: &str = "stagger.settlements.unsettled";
+
 const PAYLOAD_BYTES: &str = "stagger.payload.memory.bytes";
+
 const MEMBERS: &str = "stagger.nodes";
+
 const SHARDS: &str = "stagger.shards";
 
 const VERDICT: &str = "stagger.verdict";
+
 const STATE: &str = "stagger.state";
 
 /// The states in which a delivery ends.
@@ -38,6 +56,7 @@ const ENDS: [DeliveryState; 3] =
 /// no series ever has to be forgotten.
 pub(crate) struct Instruments {
     attempts: [Counter; Verdict::ALL.len()],
+    not_made: Counter,
     latency: Histogram,
     retries: [Counter; Verdict::ALL.len()],
     delay: Histogram,
@@ -74,6 +93,7 @@ impl Instruments {
         };
         Self {
             attempts: of(ATTEMPTS),
+            not_made: counter!(NOT_MADE),
             latency: histogram!(LATENCY),
             retries: of(RETRIES),
             delay: histogram!(DELAY),
@@ -92,6 +112,11 @@ impl Instruments {
             attempts.increment(1);
         }
         self.latency.record(attempt.latency.as_secs_f64());
+    }
+
+    /// An attempt could not be made, because this node lacks resources.
+    pub(crate) fn not_made(&self) {
+        self.not_made.increment(1);
     }
 
     /// A retry was decided; it is due after `delay`.
@@ -165,6 +190,7 @@ impl Gauges {
 /// Describes each instrument to the recorder.
 pub(super) fn describe() {
     describe_counter!(ATTEMPTS, "Attempts that are over");
+    describe_counter!(NOT_MADE, "Attempts that this node had no descriptor, port or turn for");
     describe_histogram!(LATENCY, Unit::Seconds, "From an attempt's beginning to its verdict");
     describe_counter!(RETRIES, "Retries decided");
     describe_histogram!(DELAY, Unit::Seconds, "Delays before retries");
@@ -180,7 +206,10 @@ pub(super) fn describe() {
     );
     describe_histogram!(COMMIT_LATENCY, Unit::Seconds, "Of storing a batch of settlements");
     describe_counter!(COMMITTED, "Settlements stored");
-    describe_counter!(COMMIT_FAILURES, "Tries to store settlements that failed");
+    describe_counter!(
+        COMMIT_FAILURES,
+        "Writes of messages or settlements that the store failed at"
+    );
     describe_gauge!(UNSETTLED, "Settlements that are not durable yet");
     describe_gauge!(PAYLOAD_BYTES, Unit::Bytes, "Payloads kept in memory for their first attempts");
     describe_gauge!(MEMBERS, "Nodes that work on the store, as this one last heard");

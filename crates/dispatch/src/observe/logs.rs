@@ -1,13 +1,23 @@
-//! The target and the format of log lines.
+//! Logs, traces, and the events that are written to them.
 
+use std::future::Future;
 use std::io;
 
+use stagger::{Instant, Span};
+use stagger_scheduler::Launch;
+use stagger_scheduler::model::{
+    AttemptAnswer, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId,
+    EndpointState,
+};
+use stagger_store::Settlement;
+use tracing::Instrument;
+use tracing::field::Empty;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry};
 
-use super::traces::TARGET;
+use super::Instruments;
 use crate::Error;
 
 /// The variable with the log filter: `debug`, `stagger_dispatch=debug,info`, ... Default: `info`.
@@ -63,4 +73,112 @@ fn filter() -> Result<EnvFilter, Error> {
         .map_err(wrong)?;
     let silent = format!("{TARGET}=off").parse();
     Ok(silent.map_or(EnvFilter::default(), |silent| filter.add_directive(silent)))
+}
+
+/// The target of the spans: nothing listens unless traces are exported, and then they cost nothing.
+pub(super) const TARGET: &str = "stagger_trace";
+
+/// Runs an attempt in a span of its own. Numbers are i64, because tracing-opentelemetry writes every other integer as
+/// text.
+pub(crate) async fn traced(
+    launch: &Launch,
+    attempt: impl Future<Output = AttemptAnswer>,
+) -> AttemptAnswer {
+    let span = tracing::info_span!(
+        target: TARGET,
+        "stagger.attempt",
+        otel.kind = "client",
+        stagger.message = %launch.message,
+        stagger.endpoint = %launch.endpoint,
+        stagger.attempt = i64::from(launch.number),
+        stagger.probe = launch.probe,
+        http.response.status_code = Empty,
+        error.type = Empty,
+    );
+    if span.is_disabled() {
+        return attempt.await;
+    }
+    let answer = attempt.instrument(span.clone()).await;
+    match answer.result {
+        Ok(status) => span.record("http.response.status_code", i64::from(status)),
+        Err(failure) => span.record("error.type", failure.name()),
+    };
+    answer
+}
+
+/// Logs the result of an attempt. A success at the first attempt is counted, but not logged.
+pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {
+    let Some(attempt) = &settlement.attempt else { return };
+    instruments.attempted(attempt);
+    if let Some(next) = attempt.next {
+        let delay = next - (attempt.started_at + attempt.latency);
+        instruments.retried(attempt.verdict, delay);
+        retry(attempt, delay);
+    }
+    let Some(delivery) = settlement.delivery.filter(|delivery| !delivery.state.is_open()) else {
+        return;
+    };
+    instruments.ended(delivery.state);
+    if delivery.state == DeliveryState::Dead {
+        dead(&delivery, attempt);
+    }
+}
+
+/// Logs the changes of an endpoint's state.
+pub(crate) fn moved(endpoint: EndpointId, before: &EndpointState, after: &EndpointState) {
+    match (before.disabled, after.disabled) {
+        (None, Some(reason)) => {
+            tracing::warn!(%endpoint, reason = reason.name(), "endpoint disabled");
+        }
+        (Some(_), None) => tracing::info!(%endpoint, "endpoint enabled"),
+        _ => {}
+    }
+    match (before.open, after.open) {
+        (None, Some(opened)) => {
+            let open_time = opened.open_time.as_secs_f64();
+            tracing::warn!(%endpoint, open_time, "breaker opened");
+        }
+        (Some(last), Some(next)) if last != next => {
+            let open_time = next.open_time.as_secs_f64();
+            tracing::info!(%endpoint, open_time, "probe failed, breaker open again");
+        }
+        (Some(_), None) => tracing::info!(%endpoint, "breaker closed, recovery started"),
+        _ => {}
+    }
+    if let Some(until) = after.paused_until.filter(|until| Some(*until) > before.paused_until) {
+        let until = unix_seconds(until);
+        tracing::info!(%endpoint, until, "endpoint paused by Retry-After");
+    }
+}
+
+/// `retry_attempt` is the number of the attempt that is to come, so that counting the lines by it
+/// shows how deep retries go.
+fn retry(attempt: &DeliveryAttempt, delay: Span) {
+    tracing::info!(
+        retry_attempt = attempt.number.saturating_add(1),
+        delay = delay.as_secs_f64(),
+        msg = %attempt.message,
+        endpoint = %attempt.endpoint,
+        verdict = attempt.verdict.name(),
+        status = attempt.status,
+        failure = attempt.failure.map(stagger_scheduler::model::AttemptFailure::name),
+        hint = attempt.hint.map(Span::as_secs_f64),
+        "attempt failed, retrying after the delay"
+    );
+}
+
+fn dead(delivery: &Delivery, attempt: &DeliveryAttempt) {
+    tracing::warn!(
+        attempts = delivery.attempts,
+        msg = %delivery.message,
+        endpoint = %delivery.endpoint,
+        reason = delivery.ending.map(DeliveryEnding::name),
+        status = attempt.status,
+        failure = attempt.failure.map(stagger_scheduler::model::AttemptFailure::name),
+        "delivery is dead, no further attempt"
+    );
+}
+
+fn unix_seconds(at: Instant) -> f64 {
+    (at - Instant::ORIGIN).as_secs_f64()
 }

@@ -1,24 +1,31 @@
-//! The page that Prometheus reads.
+//! Metrics: their instruments, and the page that shows them.
+
+use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use axum::routing::get;
+use bytes::Bytes;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use stagger::{Sleep, Span, TokioTime};
 
-use super::instruments;
+use super::instruments::describe;
 use crate::Error;
+use crate::edge;
+use crate::edge::SharedAnswer;
 use crate::node::Node;
 
 /// Text in the Prometheus exposition format, version 0.0.4.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// Bounds of the histograms, in seconds: from a commit in memory to a delay of a day.
 const BUCKETS: [f64; 17] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0, 300.0, 3600.0,
     18_000.0, 86_400.0,
 ];
+
 /// The interval at which histograms without readers are folded, so that they use no memory.
 const UPKEEP: Span = Span::from_secs(30);
 
@@ -39,14 +46,16 @@ pub fn init_metrics() -> Result<Metrics, Error> {
         .map(|builder| builder.with_recommended_naming(true))
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(|error| Error::conflict(error.to_string()))?;
-    instruments::describe();
+    describe();
+    edge::describe();
     tokio::spawn(upkeep(handle.clone()));
     Ok(Metrics { handle })
 }
 
 /// `GET /metrics`.
 pub fn metrics_route(metrics: Metrics, node: Node) -> Router {
-    Router::new().route("/metrics", get(page)).with_state((metrics, node))
+    let page = MetricsPage { metrics, node, last: SharedAnswer::default() };
+    Router::new().route("/metrics", get(show)).with_state(Arc::new(page))
 }
 
 impl Metrics {
@@ -63,8 +72,16 @@ impl std::fmt::Debug for Metrics {
     }
 }
 
-async fn page(State((metrics, node)): State<(Metrics, Node)>) -> impl IntoResponse {
-    ([(CONTENT_TYPE, FORMAT)], metrics.render(&node).await)
+/// The page, which is made once a second at most.
+struct MetricsPage {
+    metrics: Metrics,
+    node: Node,
+    last: SharedAnswer<Bytes>,
+}
+
+async fn show(State(page): State<Arc<MetricsPage>>) -> impl IntoResponse {
+    let text = page.last.get(async { page.metrics.render(&page.node).await.into() }).await;
+    ([(CONTENT_TYPE, FORMAT)], text)
 }
 
 async fn upkeep(handle: PrometheusHandle) {

@@ -18,19 +18,16 @@
 //! Names as in `stagger::observe`; in the text for Prometheus full stops are underscores, counters end
 //! in `_total`, and times in `_seconds`.
 
-mod events;
 mod instruments;
 mod logs;
 mod metrics;
 #[cfg(feature = "otel")]
 mod otlp;
-mod traces;
 
-pub(crate) use events::{moved, settled};
 pub(crate) use instruments::{Gauges, Instruments};
 pub use logs::{LogFormat, init_logs};
+pub(crate) use logs::{moved, settled, traced};
 pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg(feature = "otel")]
 #[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
 pub use otlp::init_logs_and_traces;
-pub(crate) use traces::traced;

@@ -14,8 +14,7 @@ use tokio::sync::mpsc;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 
-use super::logs::{LogFormat, install};
-use super::traces::TARGET;
+use super::logs::{LogFormat, TARGET, install};
 use crate::Error;
 
 /// Spans that wait for the collector; more are dropped, because traces must never slow deliveries.

@@ -9,7 +9,6 @@ mod asset;
 mod page_state;
 mod pages;
 mod router;
-mod security_headers;
 mod sessions;
 mod view;
 

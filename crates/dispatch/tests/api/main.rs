@@ -4,6 +4,7 @@ mod document;
 mod limits;
 mod messages;
 mod random;
+mod retries;
+mod roles;
 mod server;
 mod settings;
-mod tenants;

@@ -172,3 +172,35 @@ async fn a_delivery_is_shown_cancelled_and_replayed() {
         assert_eq!(told.refused(400).text("field"), "state");
     }
 }
+
+#[tokio::test]
+async fn a_key_with_other_contents_passed_within_a_batch() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/messages/batch", tenant.path);
+    let message = |payload: u32, key: &str| json!({"event_type": "a", "payload": payload, "idempotency_key": key});
+    let batch = async |messages: &[Value]| {
+        let body = json!({ "messages": messages }).to_string();
+        server.call("POST", &path, &tenant.key, &body).await
+    };
+    let twins = batch(&[message(1, "k-1"), message(2, "k-1")]).await.refused(422);
+    assert_eq!(twins.text("field"), "messages[1].idempotency_key");
+    assert!(twins.text("detail").contains("that of messages[0]"), "{twins:?}");
+    let listed = async || {
+        let list = server.get(&format!("{}/messages", tenant.path), &tenant.key).await;
+        list.expect(200).json()["items"].as_array().expect("a list").len()
+    };
+    assert_eq!(listed().await, 0, "nothing is accepted");
+
+    let same = batch(&[message(1, "k-1"), message(1, "k-1"), message(2, "k-2")]).await.expect(202);
+    let ids = same.json()["messages"].clone();
+    assert_eq!(ids[0]["id"], ids[1]["id"]);
+    let later = batch(&[message(3, "k-3"), message(9, "k-2")]).await.refused(422);
+    assert_eq!(later.text("field"), "messages[1].idempotency_key");
+    let detail = later.text("detail");
+    assert!(detail.contains(ids[1]["id"].as_str().expect("an id")) || detail.contains("msg_"));
+    assert!(detail.contains("without this fault are accepted"), "{detail}");
+    assert_eq!(listed().await, 3);
+    let again = batch(&[message(3, "k-3")]).await.expect(202).json();
+    assert_eq!(again["messages"][0]["repeated"], true);
+}

@@ -10,10 +10,10 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use stagger_dispatch::api::{self, ApiOptions};
-use stagger_dispatch::model::KeyHash;
 use stagger_dispatch::node::{Node, NodeOptions};
-use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::MemoryStore;
+use stagger_scheduler::model::KeyHash;
+use stagger_sender::{SendOptions, Sender};
+use stagger_store::MemoryStore;
 
 pub(crate) const ADMIN: &str = "admin key of these tests";
 /// Nothing listens there.

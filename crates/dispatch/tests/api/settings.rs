@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use stagger_testkit::server::{Reaction, Script, TestServer as Receiver};
 
-use crate::server::{RECEIVER, Server, id};
+use crate::server::{ADMIN, RECEIVER, Server, id};
 
 #[tokio::test]
 async fn an_endpoint_has_its_defaults_and_is_changed_member_by_member() {
@@ -17,7 +17,7 @@ async fn an_endpoint_has_its_defaults_and_is_changed_member_by_member() {
     let own = format!("{path}/{}", made.text("id"));
     let shown = server.get(&own, &tenant.key).await.expect(200).json();
     assert_eq!(shown["timeout"], "30s");
-    assert_eq!(shown["disable_after"], "432000s");
+    assert_eq!(shown["disable_after"], "5d");
     assert_eq!(shown["policy"]["limits"]["max_attempts"], 10);
     assert_eq!(shown["headers"], json!({"authorization": "********", "x-a": "{message.id}"}));
     assert_eq!(shown["status"]["state"], "active");
@@ -178,4 +178,108 @@ async fn a_long_retry_after_ended_deliveries_of_endpoints_with_their_own_policy(
         };
         assert_eq!((&settled["state"], &settled["attempts"]), (&"waiting".into(), &1.into()));
     }
+}
+
+#[tokio::test]
+async fn headers_are_patched_whatever_the_case_of_their_names() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let body = json!({"url": RECEIVER, "headers": {"X-Api-Key": "k", "x-b": "b"}}).to_string();
+    let own = format!("{path}/{}", server.call("POST", &path, &tenant.key, &body).await.text("id"));
+    let patch = r#"{"headers": {"X-Api-Key": null, "X-B": "c"}}"#;
+    let changed = server.call("PATCH", &own, &tenant.key, patch).await.expect(200).json();
+    assert_eq!(changed["headers"], json!({"x-b": "c"}));
+    let twice = r#"{"headers": {"X-B": "c", "x-b": null}}"#;
+    server.call("PATCH", &own, &tenant.key, twice).await.refused(400);
+}
+
+#[tokio::test]
+async fn a_secret_header_was_uncovered_by_a_patch() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let marked = json!({"value": "hunter2", "sensitive": true});
+    let body = json!({"url": RECEIVER, "headers": {"x-api-key": marked}}).to_string();
+    let own = format!("{path}/{}", server.call("POST", &path, &tenant.key, &body).await.text("id"));
+    let patch = async |patch: &str| server.call("PATCH", &own, &tenant.key, patch).await;
+    for uncovers in [
+        r#"{"headers": {"x-api-key": {"sensitive": false}}}"#,
+        r#"{"headers": {"X-API-Key": {"sensitive": null}}}"#,
+    ] {
+        let refused = patch(uncovers).await.refused(400);
+        assert!(!refused.json().to_string().contains("hunter2"));
+    }
+    let kept = patch(r#"{"headers": {"x-api-key": "hunter3"}}"#).await.expect(200).json();
+    assert_eq!(kept["headers"]["x-api-key"], "********", "a new value stays secret");
+    let open = r#"{"headers": {"x-api-key": {"value": "plain", "sensitive": false}}}"#;
+    assert_eq!(patch(open).await.expect(200).json()["headers"]["x-api-key"], "plain");
+}
+
+#[tokio::test]
+async fn a_secret_header_went_with_the_endpoint_to_another_origin() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let body = json!({"url": RECEIVER, "headers": {"authorization": "Bearer x", "x-a": "a"}});
+    let made = server.call("POST", &path, &tenant.key, &body.to_string()).await.expect(201);
+    let own = format!("{path}/{}", made.text("id"));
+    let patch = async |patch: &str| server.call("PATCH", &own, &tenant.key, patch).await;
+    let within = format!("{RECEIVER}other");
+    patch(&json!({ "url": within }).to_string()).await.expect(200);
+    let refused = patch(r#"{"url": "http://127.0.0.2:1/"}"#).await.refused(400);
+    assert!(refused.text("detail").contains("authorization"), "{refused:?}");
+    let given = r#"{"url": "http://127.0.0.2:1/", "headers": {"Authorization": "Bearer y"}}"#;
+    let moved = patch(given).await.expect(200).json();
+    assert_eq!(moved["headers"], json!({"authorization": "********", "x-a": "a"}));
+    let removed = r#"{"url": "http://127.0.0.3:1/", "headers": {"authorization": null}}"#;
+    assert_eq!(patch(removed).await.expect(200).json()["headers"], json!({"x-a": "a"}));
+}
+
+#[tokio::test]
+async fn an_address_is_stored_in_one_spelling_and_a_signing_key_has_its_public_half() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let secret = "whsk_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    let body = json!({"url": "HTTP://127.0.0.1:1/a/../b", "secret": secret}).to_string();
+    let made = server.call("POST", &path, &tenant.key, &body).await.expect(201).json();
+    assert_eq!(made["url"], "http://127.0.0.1:1/b");
+    assert!(made["public_key"].as_str().is_some_and(|key| key.starts_with("whpk_")), "{made}");
+}
+
+#[tokio::test]
+async fn an_application_set_a_breaker_that_never_opens() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let body =
+        |breaker: Value| json!({"url": RECEIVER, "policy": {"breaker": breaker}}).to_string();
+    for (breaker, field) in [
+        (json!({"consecutive": 101}), "policy.breaker.consecutive"),
+        (json!({"minimum_calls": 1_000}), "policy.breaker.minimum_calls"),
+        (json!({"open_time": "999ms"}), "policy.breaker.open_time"),
+    ] {
+        let told =
+            server.call("POST", &path, &tenant.key, &body(breaker.clone())).await.refused(400);
+        assert_eq!(told.text("field"), field);
+        let made = server.call("POST", &path, ADMIN, &body(breaker)).await.expect(201);
+        let own = format!("{path}/{}", made.text("id"));
+        // The setting of the admin stays when the application changes another.
+        server.call("PATCH", &own, &tenant.key, r#"{"description": "mine"}"#).await.expect(200);
+    }
+    let good = body(json!({"consecutive": 100, "minimum_calls": 100, "open_time": "1s"}));
+    server.call("POST", &path, &tenant.key, &good).await.expect(201);
+}
+
+#[tokio::test]
+async fn spans_come_back_as_people_write_them() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let body = json!({"url": RECEIVER, "timeout": "90s", "disable_after": "5d",
+        "policy": {"limits": {"deadline": "3d"}}});
+    let made = server.call("POST", &path, &tenant.key, &body.to_string()).await.expect(201).json();
+    assert_eq!((&made["timeout"], &made["disable_after"]), (&"90s".into(), &"5d".into()));
+    assert_eq!(made["policy"]["limits"]["deadline"], "3d");
 }

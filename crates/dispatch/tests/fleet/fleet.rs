@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use stagger::Span;
-use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
-use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::{DeliveryStore, MemoryStore, ShardId, Shards};
+use stagger_scheduler::model::*;
+use stagger_sender::{SendOptions, Sender};
+use stagger_store::testing::FaultyStore;
+use stagger_store::{DeliveryStore, ShardId, Shards};
 use stagger_testkit::server::{Script, TestServer};
 use uuid::Uuid;
 
@@ -17,11 +18,11 @@ pub(crate) use crate::shared::{application, id, submission};
 /// Within which time a node that died is replaced.
 const LEASE: Span = Span::from_millis(500);
 /// No test waits for longer than this.
-const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Nodes on one store.
 pub(crate) struct Fleet {
-    pub(crate) memory: MemoryStore,
+    pub(crate) memory: FaultyStore,
     pub(crate) nodes: Vec<Node>,
     pub(crate) server: TestServer,
     pub(crate) app: ApplicationId,
@@ -30,7 +31,7 @@ pub(crate) struct Fleet {
 impl Fleet {
     /// Starts `count` nodes, each of which leads its share, and an application.
     pub(crate) async fn of(count: usize, script: Script) -> Self {
-        let (memory, server) = (MemoryStore::shared(), TestServer::start(script).await);
+        let (memory, server) = (FaultyStore::shared(), TestServer::start(script).await);
         let app = ApplicationId::from_uuid(Uuid::from_u128(1));
         let mut fleet = Self { memory, nodes: Vec::new(), server, app };
         for _ in 0..count {

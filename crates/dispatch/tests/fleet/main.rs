@@ -1,7 +1,6 @@
 //! Several nodes on one store, with real receivers over loopback sockets. No test sleeps; each
 //! waits for its event, within a bound.
 
-mod budgets;
 mod ends;
 mod fleet;
 #[path = "../shared/mod.rs"]

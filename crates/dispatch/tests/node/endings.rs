@@ -1,7 +1,7 @@
 //! Deliveries and endpoints that end otherwise than well.
 
-use stagger_dispatch::model::*;
-use stagger_dispatch::store::{DeliveryStore, ReplayRequest};
+use stagger_scheduler::model::*;
+use stagger_store::{DeliveryStore, ReplayRequest};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::Fixture;

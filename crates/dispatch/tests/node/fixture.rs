@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use stagger_dispatch::Error;
-use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
-use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::{DeliveryStore, MemoryStore};
+use stagger_scheduler::model::*;
+use stagger_sender::{SendOptions, Sender};
+use stagger_store::{DeliveryStore, MemoryStore};
 use uuid::Uuid;
 
 use crate::shared;

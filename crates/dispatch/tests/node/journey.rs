@@ -1,7 +1,7 @@
 //! From acceptance to delivery.
 
-use stagger_dispatch::model::*;
-use stagger_dispatch::store::{DeliveryFilter, DeliveryStore, ReplayRequest};
+use stagger_scheduler::model::*;
+use stagger_store::{DeliveryFilter, DeliveryStore, ReplayRequest};
 use stagger_testkit::server::{Reaction, Script, SeenRequest, TestServer};
 
 use crate::fixture::{Fixture, submission};
@@ -60,7 +60,7 @@ async fn a_hint_of_one_message_pauses_the_endpoint() {
     let fixture = Fixture::new().await;
     let busy = Reaction::status(429).header("retry-after", "3600");
     let server = TestServer::start(Script::of([busy])).await;
-    let policy = stagger::Policy::webhook().expect("the preset is valid");
+    let policy = stagger::Policy::webhook();
     let to = fixture.endpoint(1, &server.url("/"), |endpoint| endpoint.policy = policy).await;
     fixture.send(["1"]).await;
     fixture.store.until_settled(DeliveryState::Waiting, 1).await;

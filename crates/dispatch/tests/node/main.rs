@@ -5,10 +5,10 @@ mod endings;
 mod fixture;
 mod journey;
 mod metrics;
+mod retries;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod spied;
 mod throughput;
 #[cfg(feature = "otel")]
-mod traces;
 mod trouble;

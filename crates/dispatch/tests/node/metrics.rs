@@ -1,7 +1,7 @@
-//! The metrics of a node in the format of Prometheus.
+//! The metrics of a node in the format of Prometheus, and the traces that a collector receives.
 
-use stagger_dispatch::model::DeliveryState;
-use stagger_dispatch::observe::init_metrics;
+use stagger_dispatch::observe::{LogFormat, init_logs_and_traces, init_metrics};
+use stagger_scheduler::model::DeliveryState;
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
 use crate::fixture::Fixture;
@@ -17,6 +17,8 @@ async fn figures_of_attempts_retries_and_ends_are_on_the_page() {
     fixture.store.until_settled(DeliveryState::Delivered, 1).await;
     fixture.node.disable(disabled).await.unwrap();
     fixture.send(["2"]).await;
+    fixture.store.fill(true);
+    assert!(fixture.try_send(["3"]).await.is_err());
 
     let page = metrics.render(&fixture.node).await;
     for line in [
@@ -25,6 +27,7 @@ async fn figures_of_attempts_retries_and_ends_are_on_the_page() {
         "stagger_retries_total{stagger_verdict=\"transient\"} ",
         "stagger_deliveries_ended_total{stagger_state=\"delivered\"} ",
         "stagger_messages_accepted_total ",
+        "stagger_commit_failures_total ",
         "stagger_breaker_state{stagger_breaker_state=\"closed\"} ",
         "stagger_endpoints_disabled ",
         "stagger_retry_delay_seconds_bucket{le=\"0.05\"} ",
@@ -33,4 +36,30 @@ async fn figures_of_attempts_retries_and_ends_are_on_the_page() {
         let count = page.lines().find_map(|found| found.strip_prefix(line)?.parse::<u64>().ok());
         assert!(count.is_some_and(|count| count > 0), "{line} is not in\n{page}");
     }
+    let series = page.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    for name in series.filter_map(|line| line.split(['{', ' ']).next()) {
+        let ends = ["_bucket", "_sum", "_count"];
+        let name = ends.into_iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+        assert!(page.contains(&format!("# HELP {name} ")), "{name} is not described in\n{page}");
+    }
+    assert!(page.contains("stagger_keys_wrong_total{stagger_place=\"api\"} 0"), "{page}");
+}
+
+#[tokio::test]
+async fn an_attempt_is_a_span_at_the_collector() {
+    let collector = TestServer::start(Script::of([])).await;
+    init_logs_and_traces(LogFormat::Text, &collector.url("/v1/traces")).unwrap();
+    let fixture = Fixture::new().await;
+    let server = TestServer::start(Script::of([Reaction::status(500)])).await;
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    let sent = fixture.send(["1"]).await[0].to_string();
+    collector.until_taken(1).await;
+    let seen = &collector.seen()[0];
+    assert_eq!(seen.path, "/v1/traces");
+    assert_eq!(seen.headers["content-type"], "application/x-protobuf");
+    let holds = |bytes: &[u8]| seen.body.windows(bytes.len()).any(|part| part == bytes);
+    assert!(holds(sent.as_bytes()));
+    // In OTLP's protobuf: the attribute's key, then its value, an integer. Dashboards cannot compare text.
+    assert!(holds(b"stagger.attempt\x12\x02\x18\x01"));
+    assert!(holds(b"http.response.status_code\x12\x03\x18\xf4\x03"));
 }

@@ -1,14 +1,14 @@
 //! A store that can be made to fail, and that records its calls.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
 use stagger_dispatch::Error;
-use stagger_dispatch::model::*;
-use stagger_dispatch::store::*;
+use stagger_scheduler::model::*;
+use stagger_store::*;
 use tokio::sync::watch;
 
 /// The calls that went through the store.
@@ -25,18 +25,36 @@ pub(crate) struct Log {
 pub(crate) struct Spied {
     inner: Arc<dyn DeliveryStore>,
     fails: AtomicBool,
+    full: AtomicBool,
+    largest_accept: AtomicUsize,
     log: watch::Sender<Log>,
 }
 
 impl Spied {
     pub(crate) fn new(inner: impl DeliveryStore) -> Arc<Self> {
-        let (fails, log) = (AtomicBool::new(false), watch::Sender::default());
-        Arc::new(Self { inner: Arc::new(inner), fails, log })
+        let (fails, full) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (largest_accept, log) = (AtomicUsize::new(0), watch::Sender::default());
+        Arc::new(Self { inner: Arc::new(inner), fails, full, largest_accept, log })
     }
 
     /// From now on writes fail, or work again.
     pub(crate) fn fail(&self, yes: bool) {
         self.fails.store(yes, Ordering::SeqCst);
+    }
+
+    /// From now on there is only room for small writes, or room again.
+    pub(crate) fn fill(&self, yes: bool) {
+        self.full.store(yes, Ordering::SeqCst);
+    }
+
+    fn has_room(&self) -> Result<(), Error> {
+        let full = self.full.load(Ordering::SeqCst);
+        if full { Err(Error::store("database or disk is full")) } else { Ok(()) }
+    }
+
+    /// The most messages that were accepted in one call.
+    pub(crate) fn largest_accept(&self) -> usize {
+        self.largest_accept.load(Ordering::SeqCst)
     }
 
     pub(crate) async fn until(&self, reached: impl FnMut(&Log) -> bool) -> Log {
@@ -86,6 +104,8 @@ impl DeliveryStore for Spied {
     }
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
         self.write()?;
+        self.has_room()?;
+        self.largest_accept.fetch_max(messages.len(), Ordering::SeqCst);
         self.inner.accept(messages).await
     }
     async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
@@ -156,8 +176,18 @@ impl DeliveryStore for Spied {
     async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
         self.inner.prune(before, limit).await
     }
+    async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
+        self.write()?;
+        self.inner.record_audit(entry).await
+    }
+    async fn audit(&self, before: Option<u64>, limit: usize) -> Result<Vec<AuditEntry>, Error> {
+        self.inner.audit(before, limit).await
+    }
     async fn check(&self) -> Result<(), Error> {
         self.write()?;
         self.inner.check().await
+    }
+    async fn check_room(&self) -> Result<(), Error> {
+        self.has_room()
     }
 }

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use stagger::{Clock, StdTime};
-use stagger_dispatch::model::*;
-use stagger_dispatch::store::{DeliveryStore, MemoryStore, SqliteOptions, SqliteStore};
+use stagger_scheduler::model::*;
+use stagger_store::{DeliveryStore, MemoryStore, SqliteOptions, SqliteStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;

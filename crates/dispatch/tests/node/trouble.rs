@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use stagger::Span;
-use stagger_dispatch::model::*;
 use stagger_dispatch::node::{Node, NodeOptions};
-use stagger_dispatch::store::DeliveryStore;
+use stagger_scheduler::model::*;
+use stagger_store::DeliveryStore;
 use stagger_testkit::server::{Reaction, Script, TestServer};
+use uuid::Uuid;
 
-use crate::fixture::{Fixture, sender, start, submission};
+use crate::fixture::{Fixture, application, endpoint, sender, start, submission};
 
 #[tokio::test]
 async fn a_crash_in_mid_flight_loses_nothing_and_repeats_under_the_same_ids() {
@@ -98,6 +99,25 @@ async fn settlements_refused_by_a_full_disk_are_stored_once_there_is_room() {
     assert_eq!(server.taken(), 4);
 }
 
+/// Small writes passed for long, so that readiness said yes while every message was refused.
+#[tokio::test]
+async fn a_full_disk_that_refused_messages_left_the_node_ready() {
+    let fixture = Fixture::new().await;
+    let server = TestServer::start(Script::of([])).await;
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    fixture.store.fill(true);
+    assert!(fixture.node.ready().await.is_ok(), "no message was refused yet");
+    assert!(fixture.try_send(["1"]).await.is_err_and(|error| error.is_store_failure()));
+    for _ in 0..2 {
+        let error = fixture.node.ready().await.expect_err("it is full").to_string();
+        assert!(error.contains("database or disk is full"), "{error}");
+    }
+    fixture.store.fill(false);
+    assert!(fixture.node.ready().await.is_ok());
+    fixture.send(["2"]).await;
+    fixture.store.until_settled(DeliveryState::Delivered, 1).await;
+}
+
 #[tokio::test]
 async fn a_run_that_lost_the_store_to_another_ends() {
     let fixture = Fixture::new().await;
@@ -135,4 +155,63 @@ async fn a_payload_beyond_the_memory_is_read_back_whole() {
     node.accept(fixture.app, vec![submission(r#"{"a":"\u00e9"}"#)]).await.unwrap();
     server.until_taken(1).await;
     assert_eq!(server.seen()[0].body, r#"{"a":"\u00e9"}"#);
+}
+
+#[tokio::test]
+async fn one_application_filled_the_node_for_all_others() {
+    let fixture = Fixture::new().await;
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
+    fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    let options = NodeOptions { max_open: 8, ..NodeOptions::default() };
+    let node = Node::start(fixture.store.clone(), sender(), options).await.unwrap();
+    node.accept(fixture.app, ["1", "2"].map(submission).to_vec()).await.unwrap();
+    server.until_taken(2).await;
+    let refused = node.accept(fixture.app, vec![submission("3")]).await.unwrap_err();
+    assert!(refused.is_over_share(), "{refused}");
+    assert!(node.ready().await.is_ok(), "others have room");
+    let other = ApplicationId::from_uuid(Uuid::from_u128(2));
+    node.put_application(application(other)).await.unwrap();
+    node.put_endpoint(endpoint(other, 2, &server.url("/"))).await.unwrap();
+    assert!(node.accept(other, vec![submission("1")]).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_gone_collected_deliveries_for_ever() {
+    let fixture = Fixture::new().await;
+    let server = TestServer::start(Script::always(Reaction::status(410))).await;
+    let gone = fixture.endpoint(1, &server.url("/"), |_| {}).await;
+    let by_hand = fixture.endpoint(2, &server.url("/"), |_| {}).await;
+    fixture.node.disable(by_hand).await.unwrap();
+    let [first] = fixture.send(["1"]).await[..] else { panic!("one message") };
+    let is_disabled = async || {
+        let view = fixture.node.view(gone).await.expect("it is there");
+        view.endpoint_state.disabled.is_some()
+    };
+    while !is_disabled().await {
+        tokio::task::yield_now().await;
+    }
+    let [second] = fixture.send(["2"]).await[..] else { panic!("one message") };
+    assert!(fixture.delivery(first, gone).await.state.is_open(), "it goes on when enabled");
+    assert_eq!(fixture.store.delivery(second, gone).await.unwrap(), None);
+    assert!(fixture.delivery(second, by_hand).await.state.is_open());
+    fixture.node.enable(gone).await.unwrap();
+    let [third] = fixture.send(["3"]).await[..] else { panic!("one message") };
+    assert!(fixture.store.delivery(third, gone).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_giant_batch_was_one_transaction_for_which_all_others_waited() {
+    let fixture = Fixture::new().await;
+    for n in 1..=100 {
+        let endpoint = fixture.endpoint(n, "http://127.0.0.1:1/", |_| {}).await;
+        fixture.node.disable(endpoint).await.unwrap();
+    }
+    let batch = (0..50).map(|n| submission(&n.to_string())).collect();
+    let accepted = fixture.node.accept(fixture.app, batch).await.unwrap();
+    assert_eq!(accepted.len(), 50);
+    let largest = fixture.store.largest_accept();
+    assert!((1..=20).contains(&largest), "{largest} messages of 100 deliveries at once");
+    for accepted in accepted {
+        assert_eq!(fixture.store.deliveries_of(accepted.id).await.unwrap().len(), 100);
+    }
 }

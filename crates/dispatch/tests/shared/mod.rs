@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use stagger::budget::BudgetPlan;
 use stagger::{Backoff, Instant, Policy, Span};
-use stagger_dispatch::model::*;
 use stagger_dispatch::node::Submission;
+use stagger_scheduler::model::*;
 use uuid::Uuid;
 
 pub(crate) fn application(id: ApplicationId) -> Application {
@@ -33,21 +33,10 @@ pub(crate) fn endpoint(
         .build()
         .expect("it is valid");
     Endpoint {
-        id: id(n),
-        application,
-        url: url.to_owned(),
-        description: String::new(),
-        events: EventFilter::All,
         policy,
-        timeout: Span::from_secs(30),
-        pace: Pace::default(),
-        ordered: false,
         permanent: Statuses::try_from(vec![422]).expect("a status"),
-        disable_after: Span::from_secs(432_000),
         secrets: vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }],
-        headers: vec![],
-        created_at: Instant::ORIGIN,
-        updated_at: Instant::ORIGIN,
+        ..Endpoint::new(id(n), application, url, Instant::ORIGIN)
     }
 }
 

@@ -1,5 +1,4 @@
-//! A dispatcher that has seen something: one endpoint that is well, one that fails, one that is gone
-//! and one that says no for good.
+//! A node with everything in it, and a browser's requests to its pages.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -8,16 +7,17 @@ use std::sync::Arc;
 use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
 use stagger::{Instant, Policy, Span, StdTime};
-use stagger_dispatch::model::{
-    Application, ApplicationId, Endpoint, EndpointId, EventFilter, MessageId, Pace, Secret,
-    SecretKind, Statuses,
-};
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
-use stagger_dispatch::send::{SendOptions, Sender};
-use stagger_dispatch::store::MemoryStore;
-use stagger_dispatch::ui::{self, UiOptions};
+use stagger_dispatch::ui;
+use stagger_dispatch::ui::UiOptions;
+use stagger_scheduler::model::{
+    Application, ApplicationId, Endpoint, EndpointId, MessageId, SecretKind, Statuses,
+};
+use stagger_sender::{SendOptions, Sender, generate_secret};
+use stagger_store::MemoryStore;
 use stagger_testkit::server::{Reaction, Script, TestServer};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
 /// The body of the receivers' answers: a script that no page may run.
@@ -36,10 +36,7 @@ pub(crate) struct Fixture {
 
 impl Fixture {
     pub(crate) async fn empty(options: UiOptions) -> (SocketAddr, Node) {
-        let send = SendOptions { allow_private: true, ..SendOptions::default() };
-        let sender = Sender::new(send).unwrap();
-        let store = Arc::new(MemoryStore::default());
-        let node = Node::start(store, sender, NodeOptions::default()).await.unwrap();
+        let node = node().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let router = ui::router(node.clone(), options);
@@ -89,9 +86,13 @@ impl Fixture {
             format!("/ui/applications/{application}"),
             format!("/ui/endpoints/{well}"),
             format!("/ui/endpoints/{failing}"),
+            format!("/ui/endpoints/{failing}/edit"),
+            format!("/ui/applications/{application}/endpoints"),
+            "/ui/search?q=127.0.0.1".into(),
             "/ui/deliveries".into(),
             format!("/ui/deliveries?state=waiting&endpoint={failing}"),
             "/ui/dead".into(),
+            "/ui/audit".into(),
             format!("/ui/deliveries/{message}/{strict}"),
             format!("/ui/deliveries/{message}/{failing}"),
         ]
@@ -107,6 +108,14 @@ impl Fixture {
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// A node with a store in memory.
+pub(crate) async fn node() -> Node {
+    let send = SendOptions { allow_private: true, ..SendOptions::default() };
+    let sender = Sender::new(send).unwrap();
+    let store = Arc::new(MemoryStore::default());
+    Node::start(store, sender, NodeOptions::default()).await.unwrap()
 }
 
 fn now() -> Instant {
@@ -126,21 +135,11 @@ fn application() -> Application {
 fn endpoint(id: EndpointId, url: String) -> Endpoint {
     let breaker = BreakerPlan::builder().consecutive(1).build().unwrap();
     Endpoint {
-        id,
-        application: ApplicationId::from_uuid(Uuid::from_u128(1)),
-        url,
         description: HOSTILE.into(),
-        events: EventFilter::All,
-        policy: Policy::webhook().unwrap().to_builder().breaker(breaker).build().unwrap(),
-        timeout: Span::from_secs(30),
-        pace: Pace::default(),
-        ordered: false,
+        policy: Policy::webhook().to_builder().breaker(breaker).build().unwrap(),
         permanent: Statuses::try_from(vec![422]).unwrap(),
-        disable_after: Span::from_secs(432_000),
-        secrets: vec![Secret::generate(SecretKind::Symmetric).unwrap()],
-        headers: Vec::new(),
-        created_at: now(),
-        updated_at: now(),
+        secrets: vec![generate_secret(SecretKind::Symmetric).unwrap()],
+        ..Endpoint::new(id, ApplicationId::from_uuid(Uuid::from_u128(1)), url, now())
     }
 }
 
@@ -151,4 +150,59 @@ fn submission() -> Submission {
         content_type: "application/json".into(),
         key: Some("order-1204".parse().unwrap()),
     }
+}
+
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    /// The value of a header field.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        let fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        fields.filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+}
+
+pub(crate) async fn get(address: SocketAddr, path: &str, fields: &[&str]) -> Reply {
+    exchange(address, &format!("GET {path} HTTP/1.1"), fields, "").await
+}
+
+/// A form, sent as our own page would.
+pub(crate) async fn post(address: SocketAddr, path: &str, fields: &[&str], form: &str) -> Reply {
+    let origin = format!("origin: http://{address}");
+    let fields = [fields, &[origin.as_str()]].concat();
+    post_from(address, path, &fields, form).await
+}
+
+/// A form from wherever `fields` say.
+pub(crate) async fn post_from(
+    address: SocketAddr,
+    path: &str,
+    fields: &[&str],
+    form: &str,
+) -> Reply {
+    let length = format!("content-length: {}", form.len());
+    let kind = "content-type: application/x-www-form-urlencoded";
+    let fields = [fields, &[length.as_str(), kind]].concat();
+    exchange(address, &format!("POST {path} HTTP/1.1"), &fields, form).await
+}
+
+async fn exchange(address: SocketAddr, line: &str, fields: &[&str], body: &str) -> Reply {
+    let host = format!("host: {address}");
+    let has_host = fields.iter().any(|field| field.starts_with("host:"));
+    let mut head = vec![line, "connection: close"];
+    head.extend(if has_host { None } else { Some(host.as_str()) });
+    head.extend(fields);
+    let request = format!("{}\r\n\r\n{body}", head.join("\r\n"));
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).await.unwrap();
+    let reply = String::from_utf8(reply).unwrap();
+    let (head, body) = reply.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    Reply { status, head: head.into(), body: body.into() }
 }

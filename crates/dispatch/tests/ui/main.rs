@@ -3,5 +3,7 @@
 
 mod browser;
 mod fixture;
+#[cfg(feature = "oidc")]
+mod oidc;
 mod pages;
-mod wire;
+mod roles;

@@ -3,7 +3,7 @@
 use stagger_core::{Backoff, ConfigError, Jitter, Ratio, Span};
 
 use super::Answers;
-use super::draft::{Draft, longest, neat};
+use super::choice::{Draft, longest, neat};
 
 /// The short base: long enough for a stumble to pass, short enough for a person.
 const BASE: Span = Span::from_millis(100);
@@ -124,14 +124,12 @@ impl Draft<'_> {
             (_, false) => "above every wait of these attempts; it holds when somebody raises them",
         };
         self.because("backoff.cap", cap);
-        let law = match self.backoff.jitter() {
-            Jitter::Equal => {
-                "keeps half of each ceiling as its minimum, and spreads over the other half"
-            }
-            Jitter::Proportional(_) => {
-                "downward only and no further than the minimum wait; there is no room for equal jitter"
-            }
-            _ => "no minimum is needed, and nothing spreads callers better",
+        let law = if self.backoff.jitter() == Jitter::Full {
+            "no minimum is needed, and nothing spreads callers better"
+        } else if self.backoff.jitter() == Jitter::Equal {
+            "keeps half of each ceiling as its minimum, and spreads over the other half"
+        } else {
+            "downward only and no further than the minimum wait; there is no room for equal jitter"
         };
         self.because("backoff.jitter", law);
     }

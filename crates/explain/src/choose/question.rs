@@ -1,29 +1,6 @@
 //! The questions, in the order in which they are asked.
 
-use super::{Answers, Repeat};
-
-/// The names of the questions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuestionKey {
-    /// Do failures heal by themselves?
-    Retryable,
-    /// May a call be sent twice?
-    Idempotent,
-    /// The number of callers that fail together.
-    Callers,
-    /// The calls a second of one of them.
-    Rps,
-    /// Must the destination be left alone for some time?
-    MinimumWait,
-    /// Does nobody wait?
-    Background,
-    /// The longest time that a call may take.
-    Slo,
-    /// Does the destination limit its callers?
-    RateLimited,
-    /// The number of services one behind the other.
-    Layers,
-}
+use super::{Answers, QuestionKey, Repeat};
 
 /// A question, why it is asked, and what the answers lead to.
 #[derive(Clone, Copy, Debug)]
@@ -38,24 +15,6 @@ pub struct Question {
     pub form: &'static str,
     /// Answers, each with what it leads to.
     pub branches: &'static [(&'static str, &'static str)],
-}
-
-impl QuestionKey {
-    /// Its name, which is that of the flag without its dashes.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Retryable => "retryable",
-            Self::Idempotent => "idempotent",
-            Self::Callers => "callers",
-            Self::Rps => "rps",
-            Self::MinimumWait => "minimum-wait",
-            Self::Background => "background",
-            Self::Slo => "slo",
-            Self::RateLimited => "rate-limited",
-            Self::Layers => "layers",
-        }
-    }
 }
 
 impl Question {

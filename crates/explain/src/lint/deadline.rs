@@ -1,12 +1,11 @@
-//! Rules of the deadline: `attempts-never-start`, `deadline-below-base`,
-//! `timeout-fills-deadline`, `no-attempt-timeout`.
+//! Rules of the deadline, and the attempts that a call makes before it.
 
-use stagger_core::{Policy, Span};
-use stagger_text::rough_percent;
+use stagger_core::{Backoff, Policy, Span};
+use stagger_text::percent;
 
-use super::delays::retrying;
-use super::figure::rounded_down;
-use super::reach::{fits, never, shares};
+use super::delays::rounded_down;
+use super::delays::{retries, retrying};
+use crate::figure::Chance;
 use crate::{Code, PolicyFinding, Setting};
 
 /// An attempt that fewer calls come to is in nobody's plan.
@@ -51,7 +50,7 @@ fn idle(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<PolicyFindin
                      attempts fail at once come to attempt {attempt}",
                     numbers(attempt, end),
                     if end == Some(attempt) { "starts" } else { "start" },
-                    rough_percent(*share)
+                    percent(*share)
                 )
             });
             let both: Vec<String> = rare.into_iter().chain(impossible).collect();
@@ -92,7 +91,7 @@ fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Policy
         format!(
             "the first delay is up to {longest} and the deadline {deadline}: {} of calls end without \
              a retry",
-            rough_percent(1.0 - share)
+            percent(1.0 - share)
         ),
         format!("deadline above {longest}, or a shorter base"),
     ))
@@ -135,4 +134,54 @@ fn hanging(policy: &Policy) -> Option<PolicyFinding> {
     let key = "limits.attempt_timeout";
     let fix = "attempt_timeout = ..., some times the p99 of one attempt";
     Some(PolicyFinding::warning(Code::NoAttemptTimeout, key, message, fix))
+}
+
+/// Calls of a sample: a share of 1 % is known to within a tenth of itself.
+const CALLS: u32 = 10_000;
+
+/// The stream of these draws.
+const STREAM: u64 = 3;
+
+/// Attempts that are looked at: a policy of more has other troubles.
+const ATTEMPTS: u32 = 200;
+
+/// Whether an attempt may start so long after its call.
+pub(super) fn fits(policy: &Policy, elapsed: Span) -> bool {
+    let limits = policy.limits();
+    limits.deadline().is_none_or(|limit| {
+        elapsed < limit && elapsed.saturating_add(limits.min_attempt_time()) <= limit
+    })
+}
+
+/// The first attempt that never starts, even after the shortest delays, and when it would.
+pub(super) fn never(policy: &Policy) -> Option<(u32, Span)> {
+    let shortest = |k| policy.backoff().range(k).0.min(policy.throttled_backoff().range(k).0);
+    let mut elapsed = Span::ZERO;
+    for k in 1..=retries(policy, ATTEMPTS) {
+        elapsed = elapsed + shortest(k);
+        if !fits(policy, elapsed) {
+            return Some((k + 1, elapsed));
+        }
+    }
+    None
+}
+
+/// The share of calls that start each attempt from the second on.
+pub(super) fn shares(policy: &Policy) -> Vec<f64> {
+    let rows = retries(policy, ATTEMPTS);
+    let mut started = vec![0_u32; rows as usize];
+    let mut chance = Chance::new(STREAM);
+    for _ in 0..CALLS {
+        let rule: &Backoff = policy.backoff();
+        let (mut elapsed, mut prev) = (Span::ZERO, rule.base());
+        for (k, started) in (1..).zip(&mut started) {
+            prev = rule.delay(k, prev, &mut chance);
+            elapsed = elapsed + prev;
+            if !fits(policy, elapsed) {
+                break;
+            }
+            *started += 1;
+        }
+    }
+    started.into_iter().map(|calls| f64::from(calls) / f64::from(CALLS)).collect()
 }

@@ -2,21 +2,17 @@
 //!
 //! `docs/lint.md` lists the codes with their sources.
 
+mod across;
+mod adaptive;
+mod attempt_limits;
 mod attempts;
-mod base;
 mod breaker;
 mod budget;
 mod deadline;
 mod delays;
-mod figure;
-mod fleet;
-mod hedge;
 mod hints;
-mod jitter;
-mod rate;
-mod reach;
 mod reserve;
 mod rules;
-mod slo;
 
+pub use across::{LayeredPolicy, multiplied};
 pub use rules::lint;

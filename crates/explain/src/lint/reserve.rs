@@ -2,12 +2,12 @@
 
 use stagger_core::budget::{BudgetPlan, Charge};
 use stagger_core::{Policy, Span};
-use stagger_text::{rough_count, rough_percent};
+use stagger_text::{percent, rough_count};
 
+use super::deadline::fits;
 use super::delays::retries;
-use super::reach::fits;
-use crate::chance::Chance;
-use crate::lone_call::LoneCall;
+use crate::figure::Chance;
+use crate::granted::LoneCall;
 use crate::{Code, PolicyFinding, Setting};
 
 /// Calls of a sample: a share of 1 % is known to within a third of itself.
@@ -40,7 +40,7 @@ pub(super) fn refused(policy: &Policy, setting: &Setting) -> Option<PolicyFindin
     let ending = if share == 0.0 {
         "can never start".to_owned()
     } else {
-        format!("almost never start, for {} of calls,", rough_percent(share))
+        format!("almost never start, for {} of calls,", percent(share))
     };
     let (key, grants, wider) = budget(policy, setting, last.map_or(1, |last| last - 1))?;
     let fewer = match first {
@@ -78,10 +78,7 @@ fn budget(
                 .map_or_else(String::new, |rps| format!(" of {} calls a second", rough_count(rps)));
             (
                 "budget.window.burst",
-                format!(
-                    "{} in {window}{rate}, and its floor",
-                    rough_percent(plan.ratio().as_f64())
-                ),
+                format!("{} in {window}{rate}, and its floor", percent(plan.ratio().as_f64())),
                 Some(format!("burst = {wanted}")),
             )
         }

@@ -2,28 +2,30 @@
 
 use stagger_core::Policy;
 
-use super::{attempts, base, breaker, budget, deadline, fleet, hedge, hints, jitter, rate, slo};
+use super::{adaptive, attempt_limits, attempts, breaker, budget, deadline, delays, hints};
 use crate::{PolicyFinding, Setting};
 
 type LintRule = fn(&Policy, &Setting, &mut Vec<PolicyFinding>);
 
 /// In the order in which a policy is written.
-const RULES: [LintRule; 15] = [
-    jitter::lint,
-    jitter::mass_at_cap,
-    base::lint,
-    base::throttled_sooner,
-    slo::lint,
+const RULES: [LintRule; 17] = [
+    delays::lint,
+    delays::mass_at_cap,
+    delays::short_base,
+    delays::throttled_sooner,
+    hints::over_slo,
     deadline::lint,
     attempts::too_many_attempts,
     budget::lint,
-    rate::lint,
-    fleet::lint,
+    budget::floor_rate,
+    budget::fleet_budget,
     attempts::not_idempotent,
     hints::lint,
     breaker::lint,
     attempts::nested_layers,
-    hedge::lint,
+    attempts::hedged,
+    adaptive::lint,
+    attempt_limits::lint,
 ];
 
 /// Finds the faults of a policy, as far as the facts about its calls tell.
@@ -31,7 +33,7 @@ const RULES: [LintRule; 15] = [
 /// ```
 /// use stagger_core::{Policy, Span};
 /// use stagger_explain::{Code, Setting, lint};
-/// let policy = Policy::interactive()?;
+/// let policy = Policy::interactive();
 /// assert_eq!(lint(&policy, &Setting::default()), []);
 /// let setting = Setting { slo: Some(Span::from_secs(2)), ..Setting::default() };
 /// assert_eq!(lint(&policy, &setting)[0].code, Code::OverSlo);

@@ -7,40 +7,70 @@
 //! The time is that of the end of a request (nginx writes the line then). What is appended is read
 //! with or without names (`rt=0.005 urt="0.004"`); of bare numbers with decimals the first is the
 //! time of the request and the second that of the upstream servers.
+//! Apache's `vhost_combined` has the name of the virtual host before the address. The time may also be
+//! nginx's `$time_iso8601`.
 //! Sources: nginx's ngx_http_log_module, Apache's mod_log_config.
+
+use std::net::IpAddr;
 
 use stagger_core::Span;
 
-use super::record::status;
-use super::upstream::Upstream;
-use crate::decimal;
-use crate::logged_attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed};
-use crate::logged_outcome::LoggedOutcome;
-use crate::stamp::Stamp;
-use crate::unit::Unit;
+use super::identity::{IdentityColumns, TextLine};
+use super::record::{Upstream, status};
+use super::scan::{position, quoted, token};
+use crate::logged_attempt::{LoggedAttempt, LoggedOutcome, Malformed};
+use crate::stamp;
+use crate::stamp::{Stamp, Unit, text};
 
 /// Reads one line.
-pub(super) fn parse(line: &[u8]) -> Result<LoggedAttempt, Malformed> {
-    let client_end = position(line, b" ").ok_or("no address")?;
+pub(super) fn parse(line: &[u8], columns: IdentityColumns) -> Result<TextLine<'_>, Malformed> {
+    let client = client(line).ok_or("no address")?;
     let open = position(line, b" [").ok_or("no [time]")? + 2;
     let close = open + position(&line[open..], b"]").ok_or("no end of [time]")?;
-    let stamp = Stamp::common(&line[open..close]).ok_or("no such time")?;
+    let stamp = time(&line[open..close]).ok_or("no such time")?;
     let rest = line[close + 1..].strip_prefix(b" ").unwrap_or(&line[close + 1..]);
     let (request, rest) = quoted(rest).ok_or("no \"request\"")?;
     let mut rest = rest.trim_ascii_start();
     let status = status(token(&mut rest)).ok_or("no status")?;
     token(&mut rest); // the bytes sent
     let times = LoggedTimes::read(rest);
-    Ok(LoggedAttempt {
+    let attempt = LoggedAttempt {
         stamp,
         at_end: true,
         answer: LoggedOutcome::of(status, times.request, ""),
         took: times.request,
         worked: times.upstream.worked,
-        caller: CallerIdentity::Request(hashed(&[&line[..client_end], request])),
+        caller: columns.caller(b"", client, request),
         number: None,
         behind: times.upstream.attempts.max(1),
-    })
+    };
+    Ok(TextLine::new(attempt, client, request))
+}
+
+/// The address: the first word, or the second where the first names a virtual host. Both are followed by
+/// the identity, which is `-` nearly always; a bar as the second word is a collector's prefix.
+fn client(line: &[u8]) -> Option<&[u8]> {
+    let mut rest = line;
+    let first = token(&mut rest);
+    let second = token(&mut rest.trim_ascii_start());
+    if first.is_empty() || rest.is_empty() || second == b"|" {
+        return None;
+    }
+    let is_host = |word: &[u8]| word.rsplit(|&byte| byte == b':').next().is_some_and(is_port);
+    let is_address = |word: &[u8]| text(word).is_some_and(|word| word.parse::<IpAddr>().is_ok());
+    let names_host =
+        second != b"-" && (is_address(second) || (is_host(first) && !is_address(first)));
+    Some(if names_host { second } else { first })
+}
+
+fn is_port(digits: &[u8]) -> bool {
+    !digits.is_empty() && digits.len() <= 5 && digits.iter().all(u8::is_ascii_digit)
+}
+
+/// The date of the common format, or that of `$time_iso8601`.
+fn time(bytes: &[u8]) -> Option<Stamp> {
+    let is_iso = bytes.get(4) == Some(&b'-');
+    if is_iso { text(bytes).and_then(Stamp::iso) } else { Stamp::common(bytes) }
 }
 
 /// The times that are appended, where there are any.
@@ -85,7 +115,7 @@ impl LoggedTimes {
 }
 
 fn seconds(text: &[u8]) -> Option<Span> {
-    decimal::nanos(text, Unit::Seconds).map(|(span, _)| span)
+    stamp::nanos(text, Unit::Seconds).map(|(span, _)| span)
 }
 
 /// The `rt` of `rt=0.005`, taken off; empty without one.
@@ -116,31 +146,6 @@ fn list<'l>(rest: &mut &'l [u8]) -> &'l [u8] {
     }
 }
 
-/// Everything up to the next space, taken off.
-fn token<'l>(rest: &mut &'l [u8]) -> &'l [u8] {
-    let end = rest.iter().position(|&byte| byte == b' ').unwrap_or(rest.len());
-    let (token, after) = rest.split_at(end);
-    *rest = after;
-    token
-}
-
-/// The text between two quotes, and the rest. nginx writes a quote within as `\x22`,
-/// Apache as `\"`.
-fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
-    let inner = text.strip_prefix(b"\"")?;
-    let mut escaped = false;
-    let end = inner.iter().position(|&byte| {
-        let closes = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        closes
-    })?;
-    Some((&inner[..end], &inner[end + 1..]))
-}
-
-fn position(text: &[u8], part: &[u8]) -> Option<usize> {
-    text.windows(part.len()).position(|window| window == part)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,7 +153,9 @@ mod tests {
     const PLAIN: &str = r#"203.0.113.9 - - [10/Oct/2000:13:55:36 -0700] "GET /a HTTP/1.1" 503 197"#;
 
     fn read(text: &str) -> LoggedAttempt {
-        parse(text.as_bytes()).unwrap_or_else(|why| panic!("{why}: {text}"))
+        parse(text.as_bytes(), IdentityColumns::ALL)
+            .unwrap_or_else(|why| panic!("{why}: {text}"))
+            .attempt
     }
 
     #[test]
@@ -184,6 +191,34 @@ mod tests {
     }
 
     #[test]
+    fn a_virtual_host_before_the_address_is_no_client() {
+        let caller = |line: &str| read(line).caller;
+        let plain = caller(PLAIN);
+        for host in ["www.example.com:443 ", "www.example.com ", "10.9.9.9:80 "] {
+            assert_eq!(caller(&format!("{host}{PLAIN}")), plain, "{host}");
+        }
+        let named = PLAIN.replace("203.0.113.9", "client.example.com");
+        assert_eq!(caller(&format!("www.example.com:80 {named}")), caller(&named));
+        // A user is no address.
+        assert_ne!(caller(&PLAIN.replace("- -", "- 10.0.0.7")), caller(&named));
+        assert_eq!(caller(&PLAIN.replace("- -", "ident user")), plain);
+    }
+
+    #[test]
+    fn the_client_can_be_left_out() {
+        let columns = IdentityColumns::of(&"client=none".parse().unwrap()).unwrap();
+        let caller = parse(PLAIN.as_bytes(), columns).unwrap().attempt.caller;
+        assert_eq!(caller, crate::logged_attempt::CallerIdentity::Unknown);
+        assert_eq!(IdentityColumns::of(&"client=ip".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn a_time_of_iso_8601_is_read() {
+        let line = PLAIN.replace("10/Oct/2000:13:55:36 -0700", "2000-10-10T13:55:36-07:00");
+        assert_eq!(read(&line).stamp, read(PLAIN).stamp);
+    }
+
+    #[test]
     fn odd_requests_are_requests() {
         for request in ["", r"\x16\x03\x01", r#"GET /\"quoted\" HTTP/1.0"#, "GET /[x] \\\\"] {
             let line =
@@ -193,17 +228,34 @@ mod tests {
     }
 
     #[test]
+    fn a_route_has_its_method_and_no_query() {
+        for (request, expected) in [
+            ("GET /a?b=1 HTTP/1.1", Some("GET /a")),
+            ("GET /a", Some("GET /a")),
+            ("-", None),
+            ("", None),
+        ] {
+            let line = PLAIN.replace("GET /a HTTP/1.1", request);
+            let read = parse(line.as_bytes(), IdentityColumns::ALL).unwrap();
+            let names = read.names();
+            assert_eq!(names.client.as_deref(), Some("203.0.113.9"));
+            assert_eq!(names.route.as_deref(), expected, "{request}");
+        }
+    }
+
+    #[test]
     fn what_is_missing_is_named() {
         for (line, why) in [
             ("", "no address"),
             ("10.0.0.1 - -", "no [time]"),
+            ("nginx-1 | 10.0.0.1 - - [", "no address"),
             ("10.0.0.1 - - [10/Oct/2000:13:55:36", "no end of [time]"),
             ("10.0.0.1 - - [10/Oct/2000] \"GET / HTTP/1.1\" 200 1", "no such time"),
             ("10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] GET", "no \"request\""),
             ("10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] \"GET / HTTP/1.1\"", "no status"),
             ("10.0.0.1 - - [10/Oct/2000:13:55:36 +0000] \"GET / HTTP/1.1\" ok 2", "no status"),
         ] {
-            assert_eq!(parse(line.as_bytes()), Err(why), "{line}");
+            assert_eq!(parse(line.as_bytes(), IdentityColumns::ALL).err(), Some(why), "{line}");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The meaning of a log's columns.
+//! The meaning of the columns of formats that name them.
 
 use std::str::FromStr;
 
 use stagger_core::ConfigError;
 
-use super::AccessLogFormat;
-use crate::unit::Unit;
+use super::access_log_format::AccessLogFormat;
+use crate::stamp::Unit;
 
 /// The meaning of the columns of a CSV file or of JSON lines, as in
 /// `time=ts,status=code,duration=took:us,client=ip,attempt=try`.
@@ -132,12 +132,24 @@ const ENVOY: [(Meaning, &[&str]); 9] = [
     (Meaning::Behind, &["upstream_request_attempt_count"]),
 ];
 
+/// The names of Caddy's access log, whose times are in seconds and whose stamp is of the end.
+const CADDY: [(Meaning, &[&str]); 5] = [
+    (Meaning::End, &["ts"]),
+    (Meaning::Status, &["status"]),
+    (Meaning::Duration, &["duration"]),
+    (Meaning::Client, &["request.client_ip", "request.remote_ip"]),
+    (Meaning::Path, &["request.uri"]),
+];
+
 impl LogMap {
     /// The names that are looked for by themselves in this format.
     pub(super) fn of(format: AccessLogFormat) -> Self {
-        let table: &[(Meaning, &[&str])] =
-            if format == AccessLogFormat::Envoy { &ENVOY } else { &USUAL };
-        let column = |meaning, name: &&str| Column::new(meaning, name, None);
+        let (table, unit): (&[(Meaning, &[&str])], _) = match format {
+            AccessLogFormat::Envoy => (&ENVOY, None),
+            AccessLogFormat::Caddy => (&CADDY, Some(Unit::Seconds)),
+            _ => (&USUAL, None),
+        };
+        let column = |meaning, name: &&str| Column::new(meaning, name, unit);
         let columns = table
             .iter()
             .flat_map(|(meaning, names)| names.iter().map(move |name| column(*meaning, name)));

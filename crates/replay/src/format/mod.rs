@@ -1,15 +1,20 @@
 //! The formats of logs: how a line becomes an attempt.
 
+mod access_log_format;
+mod alb;
+mod columns;
 mod combined;
-mod csv;
-mod detect;
-mod json;
-mod kind;
+mod envoy_text;
+mod haproxy;
+mod identity;
 mod map;
 mod parser;
+mod prefix;
 mod record;
-mod upstream;
+mod scan;
+mod uwsgi;
+mod w3c;
 
-pub use kind::AccessLogFormat;
+pub use access_log_format::AccessLogFormat;
 pub use map::LogMap;
 pub(crate) use parser::Parser;

@@ -1,16 +1,18 @@
 //! The texts of one line by what they mean, and the attempt that they make.
+//!
+//! Servers of one group are parted by commas, groups by colons; `-` stands for one that was not
+//! reached (nginx's ngx_http_upstream_module).
 
 use std::borrow::Cow;
 
 use stagger_core::Span;
 
 use super::map::{Column, MEANINGS, Meaning};
-use super::upstream::Upstream;
-use crate::decimal;
-use crate::logged_attempt::{CallerIdentity, LoggedAttempt, Malformed, hashed, host};
-use crate::logged_outcome::LoggedOutcome;
-use crate::stamp::Stamp;
-use crate::unit::Unit;
+use crate::logged_attempt::{
+    CallerIdentity, LoggedAttempt, LoggedNames, LoggedOutcome, Malformed, hashed, host, route,
+};
+use crate::stamp;
+use crate::stamp::{Stamp, Unit};
 
 /// Texts of one line; where several columns mean the same, that of the preferred one.
 #[derive(Debug, Default)]
@@ -55,6 +57,14 @@ impl<'l> LogRecord<'l> {
         })
     }
 
+    /// The client and the route, where they are written.
+    pub(super) fn names(&self) -> LoggedNames<'_> {
+        LoggedNames {
+            client: self.text(Meaning::Client).map(|address| Cow::Borrowed(host(address))),
+            route: self.text(Meaning::Path).map(|path| Cow::Borrowed(route(path))),
+        }
+    }
+
     fn stamp(&self) -> Result<(Stamp, bool), Malformed> {
         let began = self.text(Meaning::Time).map(|text| (text, false));
         let text = began.or_else(|| self.text(Meaning::End).map(|text| (text, true)));
@@ -94,7 +104,7 @@ impl<'l> LogRecord<'l> {
 
     fn count(&self, meaning: Meaning) -> Result<Option<u32>, Malformed> {
         let Some(text) = self.text(meaning) else { return Ok(None) };
-        let count = decimal::digits(text.as_bytes()).and_then(|n| u32::try_from(n).ok());
+        let count = stamp::digits(text.as_bytes()).and_then(|n| u32::try_from(n).ok());
         count.map(Some).ok_or("no such number of attempts")
     }
 
@@ -106,7 +116,7 @@ impl<'l> LogRecord<'l> {
 /// A bare number of this unit, or one with its own: `12ms`.
 fn span(text: &str, unit: Unit) -> Option<Span> {
     let text = text.trim();
-    let bare = decimal::nanos(text.as_bytes(), unit).map(|(span, _)| span);
+    let bare = stamp::nanos(text.as_bytes(), unit).map(|(span, _)| span);
     bare.or_else(|| text.parse().ok())
 }
 
@@ -120,5 +130,54 @@ pub(super) fn status(text: &[u8]) -> Option<u16> {
     if text.len() > 3 {
         return None;
     }
-    decimal::digits(text).and_then(|code| u16::try_from(code).ok())
+    stamp::digits(text).and_then(|code| u16::try_from(code).ok())
+}
+
+/// The attempts of a proxy at the servers behind it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Upstream {
+    /// The duration of the last attempt.
+    pub(super) worked: Option<Span>,
+    /// The servers that were reached.
+    pub(super) attempts: u32,
+}
+
+/// More servers than any group has: a longer list is no list of servers.
+const MOST: u32 = 64;
+
+impl Upstream {
+    /// Reads a list of seconds; a word that is no number ends it.
+    pub(super) fn read(text: &[u8]) -> Self {
+        let mut all = Self::default();
+        for part in text.split(|byte| matches!(byte, b',' | b':')) {
+            let part = part.trim_ascii();
+            match stamp::nanos(part, Unit::Seconds) {
+                Some((span, _)) if all.attempts < MOST => {
+                    all.worked = Some(span);
+                    all.attempts += 1;
+                }
+                _ if part == b"-" => {}
+                _ => break,
+            }
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_server_answered_and_the_others_were_attempts_too() {
+        let read = |text: &str| {
+            let all = Upstream::read(text.as_bytes());
+            (all.worked.map(Span::as_nanos), all.attempts)
+        };
+        assert_eq!(read("0.250"), (Some(250_000_000), 1));
+        assert_eq!(read("0.001, 0.002 : 0.003"), (Some(3_000_000), 3));
+        assert_eq!(read("-, 0.002"), (Some(2_000_000), 1));
+        assert_eq!(read("-"), (None, 0));
+        assert_eq!(read("curl"), (None, 0));
+    }
 }

@@ -1,11 +1,10 @@
 //! The places of panels, axes, keys and words.
 
 use super::axes::{self, Plane};
-use super::canvas::{Anchor, Canvas, Paint};
-use super::frame::{Frame, NORMAL, RIGHT, SMALL};
-use super::{legend, measure, series};
-use crate::chart::{Chart, ChartKind, Panel};
-use crate::style::Ink;
+use super::canvas::{self, Anchor, Canvas, Frame, Item, NORMAL, Paint, RIGHT, SMALL};
+use super::series;
+use crate::chart::{Chart, ChartKind, LegendKey, Panel, Swatch};
+use crate::style::{Dot, Ink, Weight};
 
 /// Bold letters are so much wider.
 const BOLD: f64 = 1.12;
@@ -24,7 +23,7 @@ pub(crate) fn canvas(chart: &Chart, frame: &Frame) -> Canvas {
     if frame.titled {
         top += heading(&mut canvas, &chart.title);
     }
-    top += legend::draw(&mut canvas, &chart.keys, top);
+    top += draw(&mut canvas, &chart.keys, top);
     top = panels(&mut canvas, chart, frame, top);
     if frame.titled {
         top += words(&mut canvas, &chart.caption, top + 22.0);
@@ -39,7 +38,7 @@ fn heading(canvas: &mut Canvas, title: &str) -> f64 {
 }
 
 fn words(canvas: &mut Canvas, text: &str, top: f64) -> f64 {
-    let lines = measure::wrapped(text, NORMAL, canvas.width);
+    let lines = canvas::wrapped(text, NORMAL, canvas.width);
     let mut y = top;
     for line in &lines {
         canvas.soft((0.0, y), line, NORMAL, Anchor::Start);
@@ -88,7 +87,7 @@ fn name(canvas: &mut Canvas, panel: &Panel, plane: &Plane, grid: &PanelGrid) {
         let y = plane.top + plane.height / 2.0 + 4.0;
         axes::swatch(canvas, panel, (5.0, y - 4.0));
         let paint = Paint::Ink(Ink::Text);
-        let title = measure::shortened(&panel.title, NORMAL, plane.left - 24.0);
+        let title = canvas::shortened(&panel.title, NORMAL, plane.left - 24.0);
         canvas.text((16.0, y), &title, NORMAL, Anchor::Start, paint, false);
         return;
     }
@@ -100,9 +99,9 @@ fn name(canvas: &mut Canvas, panel: &Panel, plane: &Plane, grid: &PanelGrid) {
     let paint = Paint::Ink(Ink::Text);
     let room = plane.width - 14.0;
     let fits =
-        measure::width(&panel.title, NORMAL) * BOLD + measure::width(&panel.note, SMALL) + APART
+        canvas::width(&panel.title, NORMAL) * BOLD + canvas::width(&panel.note, SMALL) + APART
             < room;
-    let title = measure::shortened(&panel.title, NORMAL * BOLD, room);
+    let title = canvas::shortened(&panel.title, NORMAL * BOLD, room);
     canvas.text((plane.left + 14.0, y), &title, NORMAL, Anchor::Start, paint, true);
     if fits {
         canvas.soft((plane.left + plane.width, y), &panel.note, SMALL, Anchor::End);
@@ -185,7 +184,7 @@ fn cells_height(chart: &Chart) -> f64 {
 
 /// As many columns as have room for the names above them, and their width.
 fn columns(chart: &Chart, frame: &Frame, across: f64, gap: f64) -> (usize, f64) {
-    let names = chart.panels.iter().map(|panel| measure::width(&panel.title, NORMAL) * BOLD + 14.0);
+    let names = chart.panels.iter().map(|panel| canvas::width(&panel.title, NORMAL) * BOLD + 14.0);
     let widest = names.fold(0.0, f64::max);
     let mut columns = frame.columns(chart.kind, chart.panels.len());
     loop {
@@ -205,7 +204,7 @@ const NAMES: f64 = 0.3;
 
 /// Room for the names of strips.
 fn names_width(chart: &Chart, frame: &Frame) -> f64 {
-    let widths = chart.panels.iter().map(|panel| measure::width(&panel.title, NORMAL));
+    let widths = chart.panels.iter().map(|panel| canvas::width(&panel.title, NORMAL));
     widths.fold(60.0, f64::max).min(NAMES * frame.width) + 24.0
 }
 
@@ -213,4 +212,56 @@ fn names_width(chart: &Chart, frame: &Frame) -> f64 {
 fn numbers_width(chart: &Chart, frame: &Frame) -> f64 {
     let widths = chart.panels.iter().map(axes::numbers_width);
     widths.fold(0.0, f64::max).clamp(10.0, NAMES * frame.width)
+}
+
+const SWATCH: f64 = 24.0;
+const GAP: f64 = 18.0;
+const LINE: f64 = 19.0;
+
+/// Draws the keys from `top` on and gives the height that they take.
+pub(super) fn draw(canvas: &mut Canvas, keys: &[LegendKey], top: f64) -> f64 {
+    if keys.is_empty() {
+        return 0.0;
+    }
+    let (mut x, mut y) = (0.0, top + 12.0);
+    for key in keys {
+        let width = SWATCH + 6.0 + canvas::width(&key.name, NORMAL);
+        if x > 0.0 && x + width > canvas.width {
+            (x, y) = (0.0, y + LINE);
+        }
+        swatch(canvas, key, (x, y - 4.0));
+        let at = (x + SWATCH + 6.0, y);
+        canvas.text(at, &key.name, NORMAL, Anchor::Start, Paint::Ink(Ink::Text), false);
+        x += width + GAP;
+    }
+    y - top + 12.0
+}
+
+fn swatch(canvas: &mut Canvas, key: &LegendKey, (x, y): (f64, f64)) {
+    let style = key.style;
+    let square = [x + 5.0, y - 6.0, 14.0, 12.0];
+    match key.swatch {
+        Swatch::Line => line(canvas, key, (x, y)),
+        Swatch::Area(weight) => {
+            canvas.items.push(Item::Rect { place: square, paint: Paint::Ink(style.ink), weight });
+        }
+        Swatch::Cell(percent) => {
+            series::draw_healed(canvas, square, f64::from(percent) / 100.0);
+        }
+        Swatch::Shade => {
+            let paint = Paint::Shade;
+            canvas.items.push(Item::Rect { place: square, paint, weight: Weight::Full });
+        }
+    }
+}
+
+fn line(canvas: &mut Canvas, key: &LegendKey, (x, y): (f64, f64)) {
+    let style = key.style;
+    let (points, paint) = (vec![(x, y), (x + SWATCH, y)], Paint::Ink(style.ink));
+    canvas.items.push(Item::Line { points, paint, width: 1.75, dash: style.dash });
+    // A disc is what a line has that needs no dot to be told apart.
+    if style.dot != Dot::Disc || matches!(style.ink, Ink::Entry(_)) {
+        let at = (x + SWATCH / 2.0, y);
+        canvas.items.push(Item::Dot { at, dot: style.dot, ink: style.ink });
+    }
 }

@@ -2,14 +2,9 @@
 
 mod axes;
 mod canvas;
-mod frame;
 mod layout;
-mod legend;
-mod measure;
-mod scale;
 mod series;
 
-pub(crate) use canvas::{Anchor, Canvas, Item, Paint};
-pub(crate) use frame::Frame;
+pub(crate) use axes::{Scale, ticks};
+pub(crate) use canvas::{Anchor, Canvas, Frame, Item, Paint};
 pub(crate) use layout::canvas;
-pub(crate) use scale::{Scale, ticks};

@@ -1,10 +1,7 @@
 //! The content of a panel: shades, areas, lines, dots, limits and cells.
 
-use super::axes::Plane;
-use super::canvas::{Anchor, Canvas, Item, Paint};
-use super::frame::SMALL;
-use super::measure;
-use super::scale::Scale;
+use super::axes::{Plane, Scale};
+use super::canvas::{self, Anchor, Canvas, Item, Paint, SMALL};
 use crate::chart::{Along, Band, HeatCell, Panel, Reference, Series, Shape};
 use crate::style::{Dash, Dot, Style, Weight};
 
@@ -186,7 +183,7 @@ pub(super) fn draw_healed(canvas: &mut Canvas, place: [f64; 4], healed: f64) {
         0 => cross(canvas, middle, (width.min(height) * 0.18).min(4.0), paint),
         1..=3 => {
             let text = format!("{:.0} %", (healed * 100.0).clamp(1.0, 99.0));
-            if measure::width(&text, SIZE) + 2.0 < width && height > SIZE + 2.0 {
+            if canvas::width(&text, SIZE) + 2.0 < width && height > SIZE + 2.0 {
                 let at = (middle.0, middle.1 + 3.5);
                 canvas.text(at, &text, SIZE, Anchor::Middle, paint, false);
             }

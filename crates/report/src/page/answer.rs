@@ -5,7 +5,7 @@ use stagger_core::Instant;
 use stagger_sim::{CaseReport, EntryReport, Peak, RecoveryVerdict, Stat, StormReport};
 use stagger_text::percent;
 
-use super::words::{capital, listed, name};
+use super::swept::{capital, listed, name};
 use crate::numbers::{grouped, number, seconds};
 use crate::pictures::Varied;
 use crate::style::NO_RETRY;

@@ -4,16 +4,13 @@ use askama::Template;
 use stagger_sim::{BUCKET, CaseReport, StormReport};
 
 use super::answer::{answer, head};
-use super::style::{policy, style};
-use super::swept::swept;
+use super::swept::{swept, with_names, with_units};
 use super::table::FiguresTable;
-use super::words::{with_names, with_units};
 use crate::chart::Chart;
 use crate::draw::{Frame, canvas};
-use crate::figures::{ReportPictures, main_case, shown, shown_of};
+use crate::figures::{Picture, ReportPictures, main_case, shown, shown_of};
 use crate::grid::HeatGrid;
-use crate::picture::Picture;
-use crate::render::{Html, inline};
+use crate::render::{Html, css, inline};
 use crate::style::Styles;
 
 /// The parts of the page beyond the report.
@@ -24,6 +21,8 @@ pub struct PageOptions {
     pub command: Option<String>,
     /// The results of two values that were varied at once.
     pub grid: Option<HeatGrid>,
+    /// The reason why the figures allow no verdict: it is told in place of the answer in words.
+    pub no_verdict: Option<String>,
 }
 
 /// One HTML file that needs nothing else: the answer in words, the pictures, all figures, and how
@@ -70,12 +69,12 @@ struct CaseSentences {
 }
 
 /// One chart twice, for a screen and for a telephone; the style sheet shows one of them.
-struct Figure {
-    title: Html,
-    reading: Html,
-    wide: Html,
-    narrow: Html,
-    caption: Html,
+pub(super) struct Figure {
+    pub(super) title: Html,
+    pub(super) reading: Html,
+    pub(super) wide: Html,
+    pub(super) narrow: Html,
+    pub(super) caption: Html,
 }
 
 impl StormPage {
@@ -119,11 +118,18 @@ fn told(report: &StormReport, options: &PageOptions) -> Vec<CaseSentences> {
     let others = shown(report).into_iter().filter(|_| options.grid.is_none());
     let others = others.filter(|&case| !std::ptr::eq(case, main));
     let all = std::iter::once((main, true)).chain(others.map(|case| (case, false)));
-    all.map(|(case, leads)| sentences(report, case, leads)).collect()
+    all.map(|(case, leads)| sentences((report, options), case, leads)).collect()
 }
 
-fn sentences(report: &StormReport, case: &CaseReport, leads: bool) -> CaseSentences {
-    let mut sentences = answer(report, case);
+fn sentences(
+    (report, options): (&StormReport, &PageOptions),
+    case: &CaseReport,
+    leads: bool,
+) -> CaseSentences {
+    let mut sentences = match &options.no_verdict {
+        Some(why) => vec![format!("No verdict is possible: {why}.")],
+        None => answer(report, case),
+    };
     if !leads {
         // The tables have the rest.
         sentences.truncate(SHORT);
@@ -136,7 +142,7 @@ fn figures(pictures: &[Picture]) -> Vec<Figure> {
     pictures.iter().map(|picture| figure(&picture.chart)).collect()
 }
 
-fn figure(chart: &Chart) -> Figure {
+pub(super) fn figure(chart: &Chart) -> Figure {
     let name = format!("{}. {}", chart.title, chart.alt);
     let drawing = |frame, class| Html::own(inline(&canvas(chart, frame), class, &name));
     Figure {
@@ -164,4 +170,31 @@ fn settings(report: &StormReport) -> Vec<(Html, Html)> {
     all.extend(report.parameters.iter().map(|(name, value)| setting(name, value)));
     all.extend(report.varied.iter().map(|varied| setting("varied", varied)));
     all
+}
+
+/// Everything within the page's one `style` element.
+pub(super) fn style() -> String {
+    css(":root") + include_str!("style.css")
+}
+
+/// No script, no network, no font, no frame, and this very style sheet.
+pub(super) fn policy() -> String {
+    format!("default-src 'none'; style-src 'sha256-{DIGEST}'; base-uri 'none'; form-action 'none'")
+}
+
+/// SHA-256 of the style sheet in Base64; a test computes it again.
+const DIGEST: &str = "F8uSC394w/m/byoA0QaKLlAVmwTA57YtohJxovpzSeI=";
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use sha2::Digest as _;
+
+    use super::*;
+
+    #[test]
+    fn a_changed_style_sheet_would_be_refused_by_its_own_policy() {
+        let digest = sha2::Sha256::digest(style());
+        assert_eq!(DIGEST, base64::engine::general_purpose::STANDARD.encode(digest));
+    }
 }

@@ -2,9 +2,9 @@
 
 mod answer;
 mod document;
-mod style;
 mod swept;
 mod table;
-mod words;
+mod tuned;
 
 pub use document::{PageOptions, page};
+pub use tuned::{TunePageOptions, tune_page};

@@ -3,9 +3,8 @@
 use stagger_sim::{CaseReport, EntryReport, StormReport};
 use stagger_text::percent;
 
-use super::caption::caption;
 use super::strips::shades;
-use super::window::BarWindow;
+use super::window::{BarWindow, caption};
 use crate::chart::{
     Along, Axis, Band, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
 };

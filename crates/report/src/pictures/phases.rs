@@ -3,7 +3,7 @@
 use stagger_core::Span;
 use stagger_sim::{BUCKET, CaseReport, EntryReport, KEPT_BUCKETS, StormReport};
 
-use super::caption::caption;
+use super::window::caption;
 use crate::chart::{
     Along, Axis, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
 };

@@ -2,8 +2,7 @@
 
 use stagger_sim::{CaseReport, EntryReport, RecoveryVerdict, Stat, StormReport};
 
-use super::caption::caption;
-use super::varied::Varied;
+use super::window::{Varied, caption};
 use crate::chart::{
     Along, Axis, Band, Chart, ChartKind, LegendKey, Panel, Reference, Series, Shape, Swatch,
 };

@@ -2,8 +2,7 @@
 
 use stagger_sim::{CaseReport, EntryReport, StormReport};
 
-use super::caption::caption;
-use super::window::BarWindow;
+use super::window::{BarWindow, caption};
 use crate::chart::{Axis, Chart, ChartKind, LegendKey, Panel, Series, Shape, Swatch};
 use crate::numbers::{grouped, secs};
 use crate::style::{Ink, Style, Styles, Weight};

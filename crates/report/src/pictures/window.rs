@@ -1,7 +1,8 @@
-//! The stretch of time that the pictures of one case show.
+//! The parts that all pictures share: the stretch of time, the quantity that differs between cases, and the caption.
 
-use stagger_sim::{BUCKET, CaseReport, EntryReport};
+use stagger_sim::{BUCKET, CaseReport, EntryReport, StormReport};
 
+use crate::chart::Axis;
 use crate::numbers::secs;
 use crate::style::NO_RETRY;
 
@@ -98,6 +99,74 @@ fn bucket(at: f64) -> usize {
     (at / BUCKET.as_secs_f64() + 1e-6) as usize
 }
 
+/// `what` is seen, as a sentence without its full stop.
+pub(super) fn caption(report: &StormReport, case: Option<&CaseReport>, what: &str) -> String {
+    let of_case = case.filter(|_| report.cases.len() > 1);
+    let case = of_case.map(|case| format!(", {}", case.label)).unwrap_or_default();
+    let settings = settings(&report.parameters, report.seed, report.runs);
+    format!("{what}{case}. {settings}")
+}
+
+/// The parameters, the seed and the number of runs as one sentence.
+pub(super) fn settings(parameters: &[(String, String)], seed: u64, runs: u32) -> String {
+    let mut all: Vec<_> =
+        parameters.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    all.push(format!("seed {seed}"));
+    all.push(if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") });
+    // A sentence begins with a capital letter.
+    let text = all.join(", ");
+    let mut rest = text.chars();
+    let first = rest.next().map(|c| c.to_uppercase().collect::<String>()).unwrap_or_default();
+    format!("{first}{}.", rest.as_str())
+}
+
+/// `outage [s]` in its two parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Varied {
+    pub(crate) name: String,
+    pub(crate) unit: String,
+}
+
+/// From this factor between the ends on, equal factors are clearer than equal steps.
+const LOG_FROM: f64 = 20.0;
+
+impl Varied {
+    /// The quantity that differs between cases, if there are two or more and they vary something.
+    pub(crate) fn of(report: &StormReport) -> Option<Self> {
+        let varied = report.varied.as_deref().filter(|_| report.cases.len() > 1)?;
+        Some(Self::named(varied))
+    }
+
+    pub(super) fn named(text: &str) -> Self {
+        let (name, unit) = match text.split_once('[') {
+            Some((name, unit)) => (name.trim(), unit.trim_end_matches(']').trim()),
+            None => (text.trim(), ""),
+        };
+        Self { name: name.to_owned(), unit: unit.to_owned() }
+    }
+
+    /// Whether the cases vary how much there is to do.
+    pub(super) fn is_load(&self) -> bool {
+        self.name.contains("load") || self.name.contains("rate") && self.unit == "1/s"
+    }
+
+    /// Whether they vary how often attempts fail.
+    pub(crate) fn is_failures(&self) -> bool {
+        self.name.to_lowercase().starts_with("fail")
+    }
+
+    /// The axis over all cases, and over these values too.
+    pub(super) fn axis(&self, report: &StormReport, more: impl IntoIterator<Item = f64>) -> Axis {
+        let values = report.cases.iter().map(|case| case.value).chain(more);
+        let (from, to) =
+            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+        if from > 0.0 && to / from >= LOG_FROM {
+            return Axis::log(&self.name, &self.unit, from, to);
+        }
+        Axis::linear(&self.name, &self.unit, from, to)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +180,14 @@ mod tests {
         assert_eq!(heights(&[5.0; 9]), [5.0; 3]);
         // Buckets that a series lacks at its end are zero.
         assert_eq!(heights(&[5.0; 4]), [5.0, 5.0 / 3.0, 0.0]);
+    }
+
+    #[test]
+    fn a_unit_is_told_from_the_name() {
+        let varied = Varied::named("load [1/s]");
+        assert_eq!((varied.name.as_str(), varied.unit.as_str()), ("load", "1/s"));
+        assert!(varied.is_load() && !varied.is_failures());
+        assert!(Varied::named("failing [%]").is_failures());
+        assert_eq!(Varied::named("clients").unit, "");
     }
 }

@@ -1,15 +1,13 @@
 //! From shapes to SVG, to PNG and to characters.
 
-mod braille;
-mod dashes;
-mod escape;
-mod raster;
+#[cfg(feature = "png")]
+mod png;
 mod svg;
 mod terminal;
 mod theme;
 
-pub(crate) use escape::Html;
-pub(crate) use raster::png;
-pub(crate) use svg::{inline, standalone};
+#[cfg(feature = "png")]
+pub(crate) use png::png;
+pub(crate) use svg::{Html, inline, standalone};
 pub(crate) use terminal::terminal;
 pub(crate) use theme::{class_of, css};

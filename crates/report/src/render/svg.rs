@@ -1,8 +1,10 @@
-//! Shapes as SVG. Colours are classes, so that one drawing is right in light and in dark.
+//! Shapes as SVG, whose colours are classes, so that one drawing is right in light and in dark; and text that came from
+//! outside, made harmless inside HTML and SVG.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
-use super::escape::escaped;
+use askama::filters::HtmlSafe;
+
 use super::theme;
 use crate::draw::{Anchor, Canvas, Item};
 use crate::style::{Dash, Dot, Weight};
@@ -185,6 +187,50 @@ pub(super) fn coordinate(value: f64) -> String {
     text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
+/// HTML that a page takes over as it is: text with everything escaped, or elements of this crate's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Html(String);
+
+impl Html {
+    /// Text from outside, escaped.
+    pub(crate) fn text(text: &str) -> Self {
+        Self(escaped(text))
+    }
+
+    /// Elements that this crate wrote, or escaped text with such elements in it.
+    pub(crate) const fn own(html: String) -> Self {
+        Self(html)
+    }
+}
+
+impl fmt::Display for Html {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Nothing else makes one than the two functions above.
+impl HtmlSafe for Html {}
+
+/// The text with everything that could end an element or an attribute spelled out, and without
+/// control characters, which no XML may hold.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '\u{fffe}' | '\u{ffff}' => safe.push('\u{fffd}'),
+            c if c.is_control() && !matches!(c, '\n' | '\t') => safe.push('\u{fffd}'),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +245,10 @@ mod tests {
     #[test]
     fn a_thousand_dots_at_one_place_are_one() {
         assert_eq!(dust(&[(1.0, 2.0); 1_000]), "M1 2h0");
+    }
+
+    #[test]
+    fn markup_in_a_name_stays_text() {
+        assert_eq!(escaped("<script>\"&'\u{0}"), "&lt;script&gt;&quot;&amp;&#39;\u{fffd}");
     }
 }

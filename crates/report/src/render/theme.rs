@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use crate::draw::Paint;
-use crate::style::{Ink, Style, Weight};
+use crate::style::{Ink, Style};
 
 /// One set of colours, as `#rrggbb`.
 pub(super) struct Theme {
@@ -56,6 +56,7 @@ const HEALED: [&str; 5] = ["#a83416", "#e29367", "#eddcbd", "#a9c9e6", "#3f86c6"
 const ON_HEALED: [&str; 5] = ["#ffffff", "#1b1e24", "#1b1e24", "#1b1e24", "#ffffff"];
 
 impl Theme {
+    #[cfg(feature = "png")]
     pub(super) const fn color(&self, paint: Paint) -> &'static str {
         match paint {
             Paint::Ink(Ink::Text) => self.text,
@@ -89,15 +90,6 @@ impl Theme {
             let _ = write!(all, ";--e{nth}:{color}");
         }
         all
-    }
-}
-
-/// The opacity of an area.
-pub(super) const fn opacity(weight: Weight) -> f64 {
-    match weight {
-        Weight::Faint => 0.16,
-        Weight::Light => 0.34,
-        Weight::Full => 1.0,
     }
 }
 

@@ -1,20 +1,119 @@
-//! The actions that a member takes after each heartbeat.
+//! The members as one node sees them, those that miss their heartbeats, and the actions that a member takes
+//! after each heartbeat.
+
+use std::collections::BTreeMap;
 
 use stagger_core::{Instant, Span};
 
-use super::cluster_view::{ClusterMember, ClusterView, Fence};
-use super::failure_detector::{FailureDetector, Unassigned};
-use super::share;
+use super::shard::Shards;
+
+/// The heartbeat counter of each member, and the time for which it has stood still.
+#[derive(Debug)]
+pub(super) struct FailureDetector {
+    seen: BTreeMap<Fence, LastHeartbeat>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LastHeartbeat {
+    heartbeat: u64,
+    silence: Span,
+}
+
+impl FailureDetector {
+    pub(super) const fn new() -> Self {
+        Self { seen: BTreeMap::new() }
+    }
+
+    /// Looks at all members, `step` after the last look.
+    pub(super) fn observe(&mut self, step: Span, members: &[ClusterMember]) {
+        let seen = members.iter().map(|member| {
+            let silence = match self.seen.get(&member.fence) {
+                Some(seen) if seen.heartbeat == member.heartbeat => seen.silence + step,
+                _ => Span::ZERO,
+            };
+            (member.fence, LastHeartbeat { heartbeat: member.heartbeat, silence })
+        });
+        self.seen = seen.collect();
+    }
+
+    /// For how long a member has been silent.
+    pub(super) fn silence(&self, member: Fence) -> Span {
+        self.seen.get(&member).map_or(Span::ZERO, |seen| seen.silence)
+    }
+}
+
+/// Shards that were free at a look, and have stayed so.
+#[derive(Debug)]
+pub(super) struct Unassigned {
+    shards: Shards,
+    lasts: Span,
+}
+
+impl Unassigned {
+    pub(super) const fn new() -> Self {
+        Self { shards: Shards::NONE, lasts: Span::ZERO }
+    }
+
+    /// Whether some of the shards that are free now have been free for `bound`; `step` is the time
+    /// since the last observation. Then the members that should acquire them have not, and any
+    /// member should.
+    pub(super) fn is_overdue(&mut self, step: Span, free: Shards, bound: Span) -> bool {
+        let still = self.shards.common(free);
+        if still.is_empty() {
+            (self.shards, self.lasts) = (free, Span::ZERO);
+            return false;
+        }
+        (self.shards, self.lasts) = (still, self.lasts + step);
+        self.lasts >= bound
+    }
+}
+
+/// The fencing token of a run: every opening of a store for work takes the next number, and writes
+/// with an earlier one are refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fence(pub u64);
+
+/// The state of all members, as of one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterView {
+    /// All members.
+    pub members: Vec<ClusterMember>,
+    /// Shards without a leader.
+    pub free: Shards,
+    /// The number of the last change of settings.
+    pub settings_version: u64,
+    /// Open deliveries of all shards.
+    pub open: u64,
+}
+
+/// A member, and its shards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterMember {
+    /// Its membership.
+    pub fence: Fence,
+    /// Its name, for people.
+    pub name: String,
+    /// The number of its heartbeats.
+    pub heartbeat: u64,
+    /// Whether it is leaving, and wants no more shards.
+    pub leaving: bool,
+    /// The shards that it leads.
+    pub shards: Shards,
+}
 
 /// Heartbeats in a lease: enough that losing one or two does no harm.
 const HEARTBEATS_PER_LEASE: u64 = 10;
+
 /// A member's heartbeat counter may stand still for half a lease. The other half is for detecting
 /// that, for the eviction, and for acquiring its shards.
 const FAILURE_TIMEOUT_SHARE: u64 = 2;
+
 /// The holder's span is a tenth shorter than the others' patience: clocks may differ in rate by that much.
 const MARGIN: u64 = 10;
+
 /// Missed heartbeats from which on no shard is released for a member: it may be dead.
 const DOUBTED: u64 = 3;
+
 /// The most time that one observation counts for, in heartbeat intervals. If more has passed, the
 /// store did not answer or this node was stopped, and the other nodes may be alive.
 const MOST_A_LOOK: u64 = 2;
@@ -110,7 +209,7 @@ impl Membership {
             return Actions { evict, release: me.shards.len(), acquire: 0 };
         }
         let wanted = self.wanted(own, cluster_view, &dead).saturating_sub(free.len());
-        let share = share::of(own, &living(cluster_view, &dead));
+        let share = share_of(own, &living(cluster_view, &dead));
         let (has, free) = (me.shards.len(), free.len());
         if is_overdue {
             return Actions { evict, release: 0, acquire: free };
@@ -138,7 +237,7 @@ impl Membership {
                 && self.failure_detector.silence(member.fence) < doubted
         });
         let lacks = |member: &ClusterMember| {
-            share::of(member.fence, &living).saturating_sub(member.shards.len())
+            share_of(member.fence, &living).saturating_sub(member.shards.len())
         };
         others.map(lacks).sum()
     }
@@ -151,4 +250,31 @@ fn living(cluster_view: &ClusterView, dead: &[&ClusterMember]) -> Vec<Fence> {
     let wants =
         |member: &&ClusterMember| member.heartbeat > 0 && !member.leaving && !is_dead(member);
     cluster_view.members.iter().filter(wants).map(|member| member.fence).collect()
+}
+
+/// The share of `member` among the living: even, and the remainder goes to the oldest, one each.
+/// All shares together are all shards, so that nothing moves once each member has its own.
+pub(super) fn share_of(member: Fence, living: &[Fence]) -> usize {
+    if !living.contains(&member) {
+        return 0;
+    }
+    let older = living.iter().filter(|other| **other < member).count();
+    let (even, left_over) = (Shards::COUNT / living.len(), Shards::COUNT % living.len());
+    even + usize::from(older < left_over)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_shard_is_left_over_and_shares_differ_by_one_at_most() {
+        for count in 1..=300 {
+            let living: Vec<Fence> = (0..count).map(|n| Fence(n * 7)).collect();
+            let shares: Vec<usize> = living.iter().map(|fence| share_of(*fence, &living)).collect();
+            assert_eq!(shares.iter().sum::<usize>(), Shards::COUNT);
+            assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
+        }
+        assert_eq!(share_of(Fence(1), &[Fence(2)]), 0);
+    }
 }

@@ -69,14 +69,10 @@
 //!    that is answered, before it joins or sends a heartbeat again. Otherwise heartbeats that arrive
 //!    without answers coming back would keep the others from replacing it.
 
-mod cluster_view;
-mod failure_detector;
 mod membership;
 mod shard;
-mod share;
 #[cfg(test)]
 mod simulation_test;
 
-pub use cluster_view::{ClusterMember, ClusterView, Fence};
-pub use membership::{Actions, Membership};
+pub use membership::{Actions, ClusterMember, ClusterView, Fence, Membership};
 pub use shard::{ShardId, Shards};

@@ -1,4 +1,4 @@
-//! Shards of all endpoints: the unit of leadership.
+//! Shards of endpoints, and the share of them that each node leads.
 
 use std::fmt;
 
@@ -119,8 +119,9 @@ impl fmt::Debug for Shards {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use uuid::Uuid;
+
+    use super::*;
 
     #[test]
     fn an_endpoint_stays_in_its_shard_for_ever() {

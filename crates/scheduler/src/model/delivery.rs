@@ -61,6 +61,13 @@ impl Delivery {
         Self { state, due: now, call: None, ending: None, replays, updated_at: now, ..self }
     }
 
+    /// The waiting delivery made due at `now`: nothing else changes.
+    #[must_use]
+    pub fn made_due(self, now: Instant) -> Self {
+        let call = self.call.map(|call| Saved { wait: now - self.updated_at, ..call });
+        Self { due: now, call, ..self }
+    }
+
     /// The delivery once its endpoint was deleted: cancelled.
     #[must_use]
     pub const fn endpoint_deleted(self, now: Instant) -> Self {

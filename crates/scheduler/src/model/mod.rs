@@ -1,20 +1,23 @@
-//! The data that the scheduler decides about: ids, deliveries, attempts, and the state of endpoints.
+//! The data of the dispatcher: applications, endpoints, messages, deliveries and attempts.
 //!
-//! A message has one [`Delivery`] for each endpoint that receives it. Each delivery is attempted until it
-//! is delivered or dead. Instants are nanoseconds since the Unix epoch, UTC.
+//! An [`Application`] (a tenant) has [`Endpoint`]s and sends [`Message`]s. A message fans out into one
+//! [`Delivery`] for each endpoint that wants its type; each delivery is attempted until it is delivered
+//! or dead, and every [`DeliveryAttempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
 
-mod answer;
 mod attempt;
 mod delivery;
-mod endpoint_state;
+mod endpoint;
 mod id;
+mod message;
+mod nanos;
 mod pace;
-mod statuses;
 
-pub use answer::{AttemptAnswer, AttemptFailure};
-pub use attempt::{DeliveryAttempt, REPLY_LIMIT};
+pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
-pub use endpoint_state::{Disabled, EndpointState, Opened};
+pub use endpoint::{
+    Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
+    SecretKind,
+};
 pub use id::{ApplicationId, EndpointId, MessageId};
-pub use pace::{Pace, Recovery};
-pub use statuses::Statuses;
+pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
+pub use pace::{Pace, Recovery, Statuses};

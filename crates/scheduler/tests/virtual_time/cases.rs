@@ -4,10 +4,10 @@ use stagger_core::breaker::{BreakerPlan, StateKind};
 use stagger_core::budget::IntervalPlan;
 use stagger_core::{Backoff, Hint, HintRule, Instant, LongHint, Policy, Ratio, Span};
 use stagger_scheduler::model::{
-    AttemptAnswer, AttemptFailure, Delivery, DeliveryEnding, DeliveryState, Disabled,
+    AttemptAnswer, AttemptFailure, Delivery, DeliveryEnding, DeliveryState, Disabled, Endpoint,
 };
 use stagger_scheduler::{
-    Launch, NextLaunch, OperationalEvent, QueueSettings, QueueView, Scheduler, SettledAttempt,
+    Launch, NextLaunch, OperationalEvent, QueueView, Scheduler, SettledAttempt,
 };
 use stagger_testkit::{highest, lowest};
 
@@ -20,7 +20,7 @@ struct World {
 }
 
 impl World {
-    fn of(endpoints: &[QueueSettings]) -> Self {
+    fn of(endpoints: &[Endpoint]) -> Self {
         let mut scheduler = Scheduler::new(slots(1_000));
         for endpoint in endpoints {
             scheduler.put_endpoint(at(0), endpoint, None);
@@ -135,10 +135,10 @@ fn a_hint_that_was_too_long_or_a_refusal_to_be_asked_again_ended_a_delivery() {
     let (minute, hour) = (Span::from_secs(60), Span::from_secs(3_600));
     let hints = HintRule::new(minute, Ratio::ZERO, LongHint::Stop).unwrap();
     let impatient = Policy::builder().hints(hints).max_attempts(9).deadline(hour).build().unwrap();
-    let webhook = Policy::webhook().unwrap().to_builder().deadline(hour).build().unwrap();
+    let webhook = Policy::webhook().to_builder().deadline(hour).build().unwrap();
     for policy in [impatient, webhook] {
         for hint in [Hint::AtLeast(Span::from_secs(7_200)), Hint::Never] {
-            let mut world = World::of(&[QueueSettings { policy, ..endpoint(1) }]);
+            let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
             world.add(1, [1]);
             let launch = world.launch();
             let settled =
@@ -223,7 +223,7 @@ fn the_last_attempt_of_a_policy_is_the_last() {
     let policy =
         Policy::builder().max_attempts(2).budget(stagger_core::budget::BudgetPlan::Unlimited);
     let policy = policy.build().unwrap();
-    let mut world = World::of(&[QueueSettings { policy, ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
     world.add(1, [1]);
     for number in 1..=2 {
         world.pass(Span::from_secs(10));
@@ -249,12 +249,67 @@ fn an_attempt_that_was_stopped_counts_as_not_made() {
     assert_eq!((world.launch().number, world.scheduler.in_flight()), (1, 1));
 }
 
+#[test]
+fn one_wrong_answer_of_a_name_server_ended_a_delivery() {
+    let policy = Policy::builder().max_attempts(2).build().expect("within bounds");
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
+    world.add(1, [1, 2]);
+    let launches = world.launches();
+    let refused = || answer(Err(AttemptFailure::Egress));
+    for launch in &launches {
+        let delivery = world.settle(*launch, refused()).change.delivery.expect("it changed");
+        assert_eq!(delivery.state, DeliveryState::Waiting);
+    }
+    world.pass(Span::from_secs(60));
+    let launch = world.launch();
+    let delivery = world.settle(launch, refused()).change.delivery.expect("it changed");
+    let ending = Some(DeliveryEnding::EgressRefused);
+    assert_eq!((delivery.state, delivery.ending), (DeliveryState::Dead, ending));
+}
+
+/// An application whose slots were all of the node's could not reach the quarter that it keeps for endpoints
+/// without an attempt in flight.
+#[test]
+fn endpoints_that_hang_held_up_a_healthy_one_of_the_same_application() {
+    let endpoints: Vec<_> = (1..=100).map(endpoint).collect();
+    let mut world = World::of(&endpoints);
+    world.scheduler.put_application(APP, slots(1_000));
+    for hanging in 1..100 {
+        world.add(hanging, (0..16).map(|n| hanging * 100 + n));
+    }
+    assert!(world.launches().len() < 750);
+    world.add(100, [1]);
+    let launched: Vec<_> = world.launches().iter().map(|launch| launch.endpoint).collect();
+    assert_eq!(launched, [endpoint_id(100)]);
+}
+
+/// A node without descriptors opened the breakers of endpoints that were well.
+#[test]
+fn an_attempt_for_which_the_node_lacked_resources_was_charged_to_the_endpoint() {
+    let mut world = World::of(&[endpoint(1), endpoint(2)]);
+    world.add(1, 0..20);
+    let local = answer(Err(AttemptFailure::Local));
+    for _ in 0..20 {
+        for launch in world.launches() {
+            assert_eq!((launch.number, launch.retry), (1, false));
+            let settled = world.scheduler.settle(world.now, launch, local.clone(), &mut lowest());
+            assert!(settled.is_none(), "there is nothing to store");
+        }
+        assert_eq!(world.wait(), world.now + Span::from_secs(1), "it is not tried again at once");
+        world.pass(Span::from_secs(1));
+    }
+    let view = world.scheduler.view(world.now, endpoint_id(1)).expect("it is there");
+    assert_eq!((view.breaker, view.endpoint_state.failing_since), (StateKind::Closed, None));
+    world.add(2, [1]);
+    assert!(world.launches().iter().any(|launch| launch.endpoint == endpoint_id(2)));
+}
+
 /// The retries that are launched immediately after one of two was stopped, under a budget of one an
 /// hour.
 fn retries_after_a_stopped_one(written: bool) -> usize {
     let budget = IntervalPlan::new(1, Span::from_secs(3_600)).expect("within bounds");
     let policy = Policy::builder().budget(budget).build().expect("within bounds");
-    let mut world = World::of(&[QueueSettings { policy, ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
     world.add(1, 0..2);
     for launch in world.launches() {
         world.settle(launch, answer(Ok(500)));
@@ -289,7 +344,7 @@ fn an_answer_to_a_cancelled_delivery_gives_its_slot_back() {
 
 #[test]
 fn a_failed_message_holds_up_those_after_it_where_order_is_asked_for() {
-    let mut world = World::of(&[QueueSettings { ordered: true, ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { ordered: true, ..endpoint(1) }]);
     world.add(1, [1, 2, 3]);
     let launches = world.launches();
     assert_eq!(launches.len(), 1);
@@ -305,7 +360,7 @@ fn a_failed_message_holds_up_those_after_it_where_order_is_asked_for() {
 
 #[test]
 fn an_endpoint_enabled_while_still_down_goes_back_with_a_cooldown() {
-    let endpoint = QueueSettings { disable_after: Span::from_secs(60), ..endpoint(1) };
+    let endpoint = Endpoint { disable_after: Span::from_secs(60), ..endpoint(1) };
     let mut world = World::of(&[endpoint]);
     world.add(1, 0..50);
     let mut event = None;
@@ -373,7 +428,7 @@ fn a_deadline_is_not_longer_after_a_restart() {
         .deadline(Span::from_secs(10))
         .build()
         .unwrap();
-    let endpoint = QueueSettings { policy, ..endpoint(1) };
+    let endpoint = Endpoint { policy, ..endpoint(1) };
     let mut world = World::of(std::slice::from_ref(&endpoint));
     let mut delivery = Delivery::new(message(1), endpoint_id(1), APP, world.now);
     for number in 1..=3 {
@@ -391,7 +446,7 @@ fn a_deadline_is_not_longer_after_a_restart() {
 #[test]
 fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
     let policy = Policy::builder().deadline(Span::from_secs(60)).build().unwrap();
-    let mut world = World::of(&[QueueSettings { policy, ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
     world.add(1, [1]);
     let launch = world.launch();
     world.settle(launch, answer(Ok(500)));
@@ -406,13 +461,13 @@ fn a_delivery_held_back_past_its_deadline_still_gets_its_attempt() {
 /// A breaker that opens at the first failure, and treats throttled answers by its default.
 fn touchy(probes: u32) -> Policy {
     let plan = BreakerPlan::builder().consecutive(1).probes(probes).build().expect("valid");
-    let webhook = Policy::webhook().expect("a preset");
+    let webhook = Policy::webhook();
     webhook.to_builder().breaker(plan).build().expect("valid")
 }
 
 #[test]
 fn a_throttled_probe_is_not_followed_by_the_next_at_once() {
-    let mut world = World::of(&[QueueSettings { policy: touchy(1), ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy: touchy(1), ..endpoint(1) }]);
     world.add(1, 0..10);
     assert_eq!(world.fail(Ok(500)), 1);
     world.now = world.wait();
@@ -422,14 +477,14 @@ fn a_throttled_probe_is_not_followed_by_the_next_at_once() {
 
 #[test]
 fn a_probe_from_before_a_change_does_not_close_the_breaker_of_today() {
-    let mut world = World::of(&[QueueSettings { policy: touchy(2), ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy: touchy(2), ..endpoint(1) }]);
     world.add(1, 0..10);
     world.fail(Ok(500));
     world.now = world.wait();
     let first = world.launches();
     assert_eq!(first.len(), 2);
     world.settle(first[1], answer(Ok(200)));
-    let longer = QueueSettings { timeout: Span::from_secs(31), policy: touchy(2), ..endpoint(1) };
+    let longer = Endpoint { timeout: Span::from_secs(31), policy: touchy(2), ..endpoint(1) };
     world.scheduler.put_endpoint(world.now, &longer, None);
     let second = world.launches();
     assert_eq!(second.len(), 1, "the old one is still under way");
@@ -445,7 +500,7 @@ fn a_probe_from_before_a_change_does_not_close_the_breaker_of_today() {
 fn an_empty_budget_holds_back_retries_and_loses_none() {
     let budget = IntervalPlan::new(1, Span::from_secs(3_600)).unwrap();
     let policy = Policy::builder().budget(budget).build().unwrap();
-    let mut world = World::of(&[QueueSettings { policy, ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy, ..endpoint(1) }]);
     world.add(1, 0..3);
     for launch in world.launches() {
         world.settle(launch, answer(Ok(500)));
@@ -464,7 +519,7 @@ fn an_empty_budget_holds_back_retries_and_loses_none() {
 
 #[test]
 fn a_success_clears_what_was_held_against_an_endpoint() {
-    let endpoint = QueueSettings { disable_after: Span::from_secs(60), ..endpoint(1) };
+    let endpoint = Endpoint { disable_after: Span::from_secs(60), ..endpoint(1) };
     let mut world = World::of(&[endpoint]);
     for (status, seconds) in [(500, 50), (200, 50), (500, 59), (500, 1)] {
         world.add(1, [u128::from(world.now.as_nanos())]);
@@ -500,7 +555,7 @@ fn a_replay_of_many_leaves_as_after_trouble() {
 
 #[test]
 fn an_endpoint_without_a_backlog_is_well_at_once() {
-    let mut world = World::of(&[QueueSettings { policy: touchy(1), ..endpoint(1) }]);
+    let mut world = World::of(&[Endpoint { policy: touchy(1), ..endpoint(1) }]);
     world.add(1, [1]);
     world.fail(Ok(500));
     world.pass(Span::from_secs(60));

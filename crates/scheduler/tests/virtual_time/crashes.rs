@@ -5,9 +5,8 @@ use std::num::NonZeroU32;
 use stagger_core::breaker::BreakerPlan;
 use stagger_core::budget::{BudgetPlan, TokenPlan, WindowPlan};
 use stagger_core::{Backoff, HintRule, LongHint, Policy, Ratio, Span};
-use stagger_scheduler::QueueSettings;
 use stagger_scheduler::model::{
-    ApplicationId, DeliveryState, EndpointId, Pace, Recovery, Statuses,
+    ApplicationId, DeliveryState, Endpoint, EndpointId, Pace, Recovery, Statuses,
 };
 use uuid::Uuid;
 
@@ -67,7 +66,7 @@ fn policy(world: &mut World) -> Policy {
     builder.build().expect("within its bounds")
 }
 
-fn settings(world: &mut World, id: u128) -> QueueSettings {
+fn settings(world: &mut World, id: u128) -> Endpoint {
     let recovery = Recovery {
         from: Ratio::from_percent(pick(world, &[0, 10, 100])),
         rate: NonZeroU32::new(pick(world, &[1, 20, 500])).expect("within its bounds"),
@@ -75,7 +74,7 @@ fn settings(world: &mut World, id: u128) -> QueueSettings {
     };
     let rate = pick(world, &[None, None, NonZeroU32::new(2), NonZeroU32::new(37)]);
     let pace = Pace { concurrency: slots(pick(world, &[1, 2, 5])), rate, recovery };
-    QueueSettings {
+    Endpoint {
         application: application(1 + id % 2),
         policy: policy(world),
         timeout: Span::from_secs(pick(world, &[1, 5])),

@@ -2,10 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use stagger_core::{Instant, Policy, Span};
-use stagger_scheduler::QueueSettings;
+use stagger_core::{Instant, Span};
 use stagger_scheduler::model::{
-    ApplicationId, AttemptAnswer, AttemptFailure, EndpointId, MessageId, Pace, Statuses,
+    ApplicationId, AttemptAnswer, AttemptFailure, Endpoint, EndpointId, MessageId,
 };
 use uuid::Uuid;
 
@@ -29,17 +28,8 @@ pub(crate) fn endpoint_id(n: u128) -> EndpointId {
 }
 
 /// The settings of an endpoint with the defaults of the dispatcher.
-pub(crate) fn endpoint(n: u128) -> QueueSettings {
-    QueueSettings {
-        id: endpoint_id(n),
-        application: APP,
-        policy: Policy::webhook().expect("a preset"),
-        timeout: Span::from_secs(30),
-        pace: Pace::default(),
-        ordered: false,
-        permanent: Statuses::default(),
-        disable_after: Span::from_secs(5 * 24 * 60 * 60),
-    }
+pub(crate) fn endpoint(n: u128) -> Endpoint {
+    Endpoint::new(endpoint_id(n), APP, "https://example.com/", at(0))
 }
 
 pub(crate) fn answer(result: Result<u16, AttemptFailure>) -> AttemptAnswer {

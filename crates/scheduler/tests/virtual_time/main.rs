@@ -3,10 +3,9 @@
 
 mod cases;
 mod crashes;
-mod durable;
 mod fixture;
-mod put_off;
 mod receiver;
+mod retries;
 mod scenarios;
 mod takeover;
 mod witness;

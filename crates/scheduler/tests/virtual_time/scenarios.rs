@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use stagger_core::{Instant, Span};
-use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Delivery, Pace};
-use stagger_scheduler::{Launch, NextLaunch, QueueSettings, Scheduler, SettledAttempt};
+use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Delivery, Endpoint, Pace};
+use stagger_scheduler::{Launch, NextLaunch, Scheduler, SettledAttempt};
 use stagger_testkit::Mix;
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
@@ -25,7 +25,7 @@ struct Run<F> {
 }
 
 impl<F: FnMut(&Launch) -> AttemptAnswer> Run<F> {
-    fn new(total: u32, endpoints: impl IntoIterator<Item = QueueSettings>, server: F) -> Self {
+    fn new(total: u32, endpoints: impl IntoIterator<Item = Endpoint>, server: F) -> Self {
         let mut scheduler = Scheduler::new(slots(total));
         for endpoint in endpoints {
             scheduler.put_endpoint(at(0), &endpoint, None);
@@ -131,7 +131,7 @@ fn three_hundred_thousand_waiting_messages_do_not_stampede() {
             after(20, Ok(200))
         }
     };
-    let mut run = Run::new(1_000, [QueueSettings { pace, ..endpoint(1) }], server);
+    let mut run = Run::new(1_000, [Endpoint { pace, ..endpoint(1) }], server);
     for n in 0..300_000 {
         run.add(1, n);
     }
@@ -230,7 +230,7 @@ fn an_application_with_a_huge_backlog_has_its_turns_and_no_more() {
         |n| stagger_scheduler::model::ApplicationId::from_uuid(uuid::Uuid::from_u128(n));
     let pace = Pace { concurrency: slots(100), ..Pace::default() };
     for n in [1, 2] {
-        let endpoint = QueueSettings { application: application(n), pace, ..endpoint(n) };
+        let endpoint = Endpoint { application: application(n), pace, ..endpoint(n) };
         run.scheduler.put_endpoint(at(0), &endpoint, None);
     }
     for n in 0..50_000 {
@@ -256,7 +256,7 @@ fn an_application_with_a_huge_backlog_has_its_turns_and_no_more() {
 fn measure_turns() {
     for (endpoints, each) in [(1, 1_000_000), (100, 10_000), (10_000, 100)] {
         let pace = Pace { concurrency: slots(16), ..Pace::default() };
-        let all = (0..endpoints).map(|n| QueueSettings { pace, ..endpoint(n) });
+        let all = (0..endpoints).map(|n| Endpoint { pace, ..endpoint(n) });
         let mut scheduler = Scheduler::new(slots(1_024));
         for endpoint in all {
             scheduler.put_endpoint(at(0), &endpoint, None);

@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 use proptest::prelude::*;
 use stagger_core::{Instant, Ratio, Span};
-use stagger_scheduler::model::{Delivery, EndpointState, Pace, Recovery};
-use stagger_scheduler::{NextLaunch, QueueSettings, Scheduler};
+use stagger_scheduler::model::{Delivery, Endpoint, EndpointState, Pace, Recovery};
+use stagger_scheduler::{NextLaunch, Scheduler};
 use stagger_testkit::{highest, lowest};
 
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
@@ -21,11 +21,7 @@ struct Leader {
 }
 
 impl Leader {
-    fn begin(
-        now: Instant,
-        endpoint: &QueueSettings,
-        endpoint_state: Option<EndpointState>,
-    ) -> Self {
+    fn begin(now: Instant, endpoint: &Endpoint, endpoint_state: Option<EndpointState>) -> Self {
         let mut scheduler = Scheduler::new(slots(1_000));
         scheduler.put_endpoint(now, endpoint, endpoint_state);
         for n in 0..2_000 {
@@ -69,7 +65,7 @@ proptest! {
         pause in 0_u64..400_000,
     ) {
         let pace = Pace { rate: NonZeroU32::new(rate), ..Pace::default() };
-        let endpoint = QueueSettings { pace, ..endpoint(1) };
+        let endpoint = Endpoint { pace, ..endpoint(1) };
         let mut old = Leader::begin(at(0), &endpoint, None);
         let now = old.run(at(0), &first) + Span::from_micros(pause);
         let mut new = Leader::begin(now, &endpoint, Some(EndpointState::default()));
@@ -86,7 +82,7 @@ proptest! {
         let over = Span::from_secs(10_000);
         let rate_of = NonZeroU32::new(rate).expect("above zero");
         let recovery = Recovery { from: Ratio::ONE, rate: rate_of, over };
-        let endpoint = QueueSettings { pace: Pace { recovery, ..Pace::default() }, ..endpoint(1) };
+        let endpoint = Endpoint { pace: Pace { recovery, ..Pace::default() }, ..endpoint(1) };
         let endpoint_state = EndpointState { recovering_since: Some(at(0)), ..EndpointState::default() };
         let mut old = Leader::begin(at(0), &endpoint, Some(endpoint_state));
         let now = old.run(at(0), &first);
@@ -101,7 +97,7 @@ proptest! {
 #[test]
 fn a_new_endpoint_has_its_whole_slack_and_one_taken_over_has_none() {
     let pace = Pace { rate: NonZeroU32::new(100), ..Pace::default() };
-    let endpoint = QueueSettings { pace, ..endpoint(1) };
+    let endpoint = Endpoint { pace, ..endpoint(1) };
     let at_once = |endpoint_state| {
         let mut leader = Leader::begin(at(0), &endpoint, endpoint_state);
         leader.run(at(0), &[0]);
@@ -134,4 +130,33 @@ fn a_draining_queue_launches_nothing_and_settles_attempts_in_flight() {
     );
     assert_eq!(scheduler.endpoints().collect::<Vec<_>>(), [endpoint_id(1)]);
     assert!(scheduler.is_idle(endpoint_id(2)));
+}
+
+#[test]
+fn retries_wait_as_long_as_they_are_told_and_first_attempts_go_on() {
+    let (mut scheduler, mut now) = (Scheduler::new(slots(10)), at(1_000));
+    scheduler.put_endpoint(now, &endpoint(1), None);
+    scheduler.add(now, &Delivery::new(message(1), endpoint_id(1), APP, now));
+    let NextLaunch::Send(first) = scheduler.next(now, &mut lowest()) else { panic!("it is due") };
+    assert!(!first.retry);
+    scheduler.settle(now, first, answer(Ok(503)), &mut highest());
+    // When its delay is over, the retry is refused.
+    let NextLaunch::Until(due) = scheduler.next(now, &mut lowest()) else { panic!("it waits") };
+    now = due;
+    let NextLaunch::Send(retry) = scheduler.next(now, &mut lowest()) else { panic!("it is due") };
+    assert!(retry.retry && retry.number == 2);
+    let until = now + Span::from_millis(100);
+    scheduler.put_off(now, retry, until, &mut highest());
+    assert_eq!(scheduler.in_flight(), 0);
+    assert_eq!(scheduler.next(now, &mut lowest()), NextLaunch::Until(until));
+    // A first attempt goes immediately meanwhile.
+    scheduler.add(now, &Delivery::new(message(2), endpoint_id(1), APP, now));
+    let NextLaunch::Send(fresh) = scheduler.next(now, &mut lowest()) else { panic!("it is due") };
+    assert_eq!((fresh.message, fresh.retry), (message(2), false));
+    scheduler.settle(now, fresh, answer(Ok(200)), &mut highest());
+    // Nothing was counted: the same retry is made then.
+    let NextLaunch::Send(again) = scheduler.next(until, &mut lowest()) else {
+        panic!("its time has come")
+    };
+    assert_eq!((again.message, again.number), (message(1), 2));
 }

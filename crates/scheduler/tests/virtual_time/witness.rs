@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use stagger_core::{Hint, Instant, LongHint, Span};
-use stagger_scheduler::model::{EndpointId, EndpointState, MessageId};
-use stagger_scheduler::{Launch, QueueSettings};
+use stagger_scheduler::Launch;
+use stagger_scheduler::model::{Endpoint, EndpointId, EndpointState, MessageId};
 
 /// The burst of an endpoint with a cap, in seconds of traffic: a tenth.
 const CAP_SLACK: Span = Span::from_millis(100);
@@ -33,6 +33,17 @@ impl Witness {
         self.under_way.remove(&(endpoint, message));
     }
 
+    /// The delivery that is due first may be the probe of an endpoint that was enabled.
+    pub(crate) fn first_may_go(&mut self, endpoint: EndpointId, now: Instant) {
+        let waits = |name: &(EndpointId, MessageId), due: Instant| {
+            name.0 == endpoint && due > now && !self.under_way.contains(name)
+        };
+        let theirs = self.open.iter().filter(|(name, due)| waits(name, **due));
+        let Some(first) = theirs.map(|(_, due)| *due).min() else { return };
+        let of_endpoint = self.open.iter_mut().filter(|(name, _)| name.0 == endpoint);
+        of_endpoint.filter(|(_, due)| **due == first).for_each(|(_, due)| *due = now);
+    }
+
     /// Restarts the count of the rate after a change of settings.
     pub(crate) fn forget_rate(&mut self, endpoint: EndpointId) {
         self.launches.remove(&endpoint);
@@ -59,7 +70,7 @@ impl Witness {
     }
 
     /// An attempt is launched: everything that must hold then.
-    pub(crate) fn launched(&mut self, launch: Launch, endpoint: &QueueSettings) {
+    pub(crate) fn launched(&mut self, launch: Launch, endpoint: &Endpoint) {
         let (id, now) = (launch.endpoint, launch.at);
         let name = (id, launch.message);
         let due = *self.open.get(&name).expect("only what is open is attempted");
@@ -90,7 +101,7 @@ impl Witness {
         self.check_rate(id, now, endpoint);
     }
 
-    fn check_rate(&mut self, id: EndpointId, now: Instant, endpoint: &QueueSettings) {
+    fn check_rate(&mut self, id: EndpointId, now: Instant, endpoint: &Endpoint) {
         let launches = self.launches.entry(id).or_default();
         launches.push(now);
         let Some(rate) = endpoint.pace.rate else { return };
@@ -104,7 +115,7 @@ impl Witness {
 
 /// The time for which all of an endpoint's deliveries wait under a hint, by the rules of its
 /// policy.
-pub(crate) fn obeyed(endpoint: &QueueSettings, hint: Option<Hint>) -> Option<Span> {
+pub(crate) fn obeyed(endpoint: &Endpoint, hint: Option<Hint>) -> Option<Span> {
     let span = hint.and_then(Hint::span)?;
     let rule = endpoint.policy.hints();
     Some(match rule.long() {

@@ -7,21 +7,20 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use stagger_core::{Entropy, Instant, Span};
 use stagger_scheduler::model::{
-    ApplicationId, AttemptAnswer, Delivery, DeliveryState, Disabled, EndpointId, EndpointState,
-    MessageId,
+    ApplicationId, AttemptAnswer, AttemptFailure, Delivery, DeliveryState, Disabled, Endpoint,
+    EndpointId, EndpointState, MessageId,
 };
-use stagger_scheduler::{Launch, NextLaunch, QueueChange, QueueSettings, Scheduler};
+use stagger_scheduler::{Launch, NextLaunch, QueueChange, Scheduler};
 use stagger_testkit::Mix;
 
-use crate::durable::{Durable, PendingWrite};
 use crate::fixture::{at, message, slots};
-use crate::receiver::Behaviour;
+use crate::receiver::{Behaviour, Durable, PendingWrite};
 use crate::witness::{Witness, obeyed};
 
 /// An endpoint and its server.
 #[derive(Debug)]
 pub(crate) struct Site {
-    pub(crate) endpoint: QueueSettings,
+    pub(crate) endpoint: Endpoint,
     pub(crate) behaviour: Behaviour,
     /// The most attempts in a round under any of the settings that it has had.
     pub(crate) most: u32,
@@ -84,7 +83,7 @@ impl World {
         self.pump();
     }
 
-    pub(crate) fn put_endpoint(&mut self, endpoint: QueueSettings) {
+    pub(crate) fn put_endpoint(&mut self, endpoint: Endpoint) {
         let id = endpoint.id;
         let new = endpoint.policy.limits().max_attempts().unwrap_or(u32::MAX);
         let site = self.sites.remove(&id);
@@ -140,8 +139,15 @@ impl World {
     }
 
     pub(crate) fn enable(&mut self, endpoint: EndpointId) {
+        let was_disabled = self.witness.endpoint_state(endpoint).disabled.is_some();
         let endpoint_state = self.scheduler.enable(self.now, endpoint);
-        self.learn(endpoint, endpoint_state);
+        // An endpoint that is enabled already is probed: that ends its pause.
+        let ended = (!was_disabled).then(|| self.witness.hint_ends.remove(&endpoint)).flatten();
+        let ended = ended.map(|_| (endpoint, Instant::ORIGIN));
+        self.learn_with(endpoint, endpoint_state, ended);
+        if endpoint_state.is_some_and(|state| state.open.is_some()) {
+            self.witness.first_may_go(endpoint, self.now);
+        }
         self.pump();
     }
 
@@ -251,7 +257,7 @@ impl World {
         let alive = self.witness.returned(&launch);
         let site = self.sites.get(&launch.endpoint);
         let failed = !matches!(answer.result, Ok(200..=299));
-        let stopped = answer.result == Err(stagger_scheduler::model::AttemptFailure::Stopped);
+        let stopped = matches!(answer.result, Err(AttemptFailure::Stopped | AttemptFailure::Local));
         let spared = site.and_then(|site| obeyed(&site.endpoint, answer.hint));
         let hint_end = spared
             .filter(|_| failed && !stopped)
@@ -285,18 +291,34 @@ impl World {
                 assert!(!open || delivery.due >= end, "not before a hint's end");
                 self.witness.settled(&launch, open.then_some(delivery.due));
             }
-            None => assert!(!alive || stopped, "an answer is not lost"),
+            None => {
+                assert!(!alive || stopped, "an answer is not lost");
+                if alive {
+                    // It came to nothing, and a recovery has ended meanwhile.
+                    let due = self.witness.open[&(launch.endpoint, launch.message)];
+                    self.witness.settled(&launch, Some(due));
+                }
+            }
         }
         self.write(settled.change, hint_end);
     }
 
     fn learn(&mut self, endpoint: EndpointId, endpoint_state: Option<EndpointState>) {
+        self.learn_with(endpoint, endpoint_state, None);
+    }
+
+    fn learn_with(
+        &mut self,
+        endpoint: EndpointId,
+        endpoint_state: Option<EndpointState>,
+        hint_end: Option<(EndpointId, Instant)>,
+    ) {
         let Some(endpoint_state) = endpoint_state else { return };
         if self.witness.endpoint_states.insert(endpoint, endpoint_state).unwrap_or_default()
             != endpoint_state
         {
             let endpoint_state = Some((endpoint, endpoint_state));
-            self.write(QueueChange { endpoint_state, ..QueueChange::default() }, None);
+            self.write(QueueChange { endpoint_state, ..QueueChange::default() }, hint_end);
         }
     }
 

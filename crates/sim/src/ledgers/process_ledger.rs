@@ -1,16 +1,18 @@
 //! One process's ledger, whichever kind it is.
 
+use std::collections::BTreeMap;
+use std::task::Waker;
+
+use stagger_core::adaptive::{AdaptiveLimit, AdaptiveReport, Pacing};
 use stagger_core::breaker::{Admission, Breaker, Report, Ticket};
-use stagger_core::budget::{Charge, Paid, Settled};
+use stagger_core::budget::{Charge, IntervalPlan, IntervalState, Paid, Settled};
 use stagger_core::hedge::{HedgePlan, Latencies};
 use stagger_core::hint::DestinationPause;
-use stagger_core::retry::{Ledger, PlainLedger};
+use stagger_core::retry::{AttemptLimiter, Entrance, Ledger, LimitPermit, PlainLedger};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
-use super::deposit::{DepositBucket, Lifetime};
-use super::intervals::Intervals;
+use super::foreign::{DepositBucket, Lifetime, WindowBlock};
 use super::leased::Leased;
-use super::window_block::WindowBlock;
 use crate::streams::{Draw, RandomStream};
 
 /// A ledger with its own source of chance, so that a breaker or a pause takes no word from a delay.
@@ -19,6 +21,10 @@ pub(crate) struct ProcessLedger {
     kind: LedgerRule,
     /// The policy's, where the ledger is not the engine's, which has it inside.
     breaker: Option<Box<Breaker>>,
+    /// The policy's adaptive limit.
+    adaptive: Option<Box<AdaptiveLimit>>,
+    /// The policy's concurrency limit and rate limit.
+    limiter: Option<Box<AttemptLimiter>>,
     /// Of answers, where hedging goes by them.
     latencies: Option<Box<Latencies>>,
     /// Of the destination, where hints are for all calls to it.
@@ -56,13 +62,31 @@ impl ProcessLedger {
         number: u32,
     ) -> Self {
         let pause = DestinationPause::NONE;
-        Self { kind, breaker, latencies: None, pause, draws, number, drawn: 0, steady: false }
+        Self {
+            kind,
+            breaker,
+            adaptive: None,
+            limiter: None,
+            latencies: None,
+            pause,
+            draws,
+            number,
+            drawn: 0,
+            steady: false,
+        }
     }
 
     /// The same ledger, which measures latencies for `policy` if that hedges by them.
     pub(super) fn measuring(mut self, policy: &Policy) -> Self {
         let measured = policy.hedge().is_some_and(HedgePlan::is_measured);
         self.latencies = measured.then(|| Box::new(Latencies::new(HALF_LIFE)));
+        self
+    }
+
+    /// The same ledger, with the limits of `policy`.
+    pub(super) fn limiting(mut self, policy: &Policy) -> Self {
+        self.adaptive = policy.adaptive().map(|plan| Box::new(AdaptiveLimit::new(*plan)));
+        self.limiter = AttemptLimiter::new(policy).map(Box::new);
         self
     }
 
@@ -180,6 +204,38 @@ impl Ledger for ProcessLedger {
         }
     }
 
+    fn pace(&mut self, now: Instant) -> Pacing {
+        let mut drawn = self.draw();
+        match &mut self.adaptive {
+            Some(limit) => limit.ask(now, &mut drawn),
+            // A policy without a limit never asks.
+            None => Pacing::After(Span::ZERO),
+        }
+    }
+
+    fn on_paced(&mut self, now: Instant, report: AdaptiveReport) {
+        if let Some(limit) = &mut self.adaptive {
+            limit.settle(now, report);
+        }
+    }
+
+    fn enter(&mut self, now: Instant, permit: &mut LimitPermit, longest: Span) -> Entrance {
+        // A policy without a limit never asks.
+        let Some(limiter) = &mut self.limiter else { return Entrance::Open };
+        limiter.enter(now, permit, longest)
+    }
+
+    fn leave(&mut self, _: Instant, permit: LimitPermit) {
+        let next = self.limiter.as_mut().and_then(|limiter| limiter.leave(permit));
+        if let Some(waker) = next {
+            waker.wake();
+        }
+    }
+
+    fn watch(&mut self, permit: &LimitPermit, waker: &Waker) -> bool {
+        self.limiter.as_mut().is_none_or(|limiter| limiter.watch(permit, waker))
+    }
+
     fn pause(&mut self, until: Instant, spread: Span, _: &mut dyn Entropy) {
         let word = self.draw().next_u64();
         self.pause.extend(until, spread, word);
@@ -187,5 +243,65 @@ impl Ledger for ProcessLedger {
 
     fn paused_until(&mut self, now: Instant) -> Option<Instant> {
         self.pause.start_of_next(now)
+    }
+}
+
+/// The engine's interval budget, once for each process, kept for those alone that have asked.
+///
+/// Nothing but a grant changes such a budget, so a process that never asked needs none. That makes
+/// room for millions of processes.
+#[derive(Clone, Debug)]
+pub(crate) struct Intervals {
+    plan: IntervalPlan,
+    states: BTreeMap<u32, IntervalState>,
+    process: u32,
+}
+
+impl Intervals {
+    pub(super) const fn new(plan: IntervalPlan) -> Self {
+        Self { plan, states: BTreeMap::new(), process: 0 }
+    }
+
+    /// Selects the process whose budget is asked next.
+    #[inline]
+    pub(super) const fn turn_to(&mut self, process: u32) {
+        self.process = process;
+    }
+
+    pub(super) fn ask(&mut self, now: Instant) -> Option<Paid> {
+        self.plan.ask(self.states.entry(self.process).or_default(), now)
+    }
+
+    pub(super) fn refund(&mut self, paid: Paid) {
+        if let Some(state) = self.states.get_mut(&self.process) {
+            self.plan.refund(state, paid);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_core::Span;
+    use stagger_core::budget::{Budget, Charge};
+
+    use super::*;
+
+    #[test]
+    fn every_process_is_granted_what_a_budget_of_its_own_would_grant() {
+        let plan = IntervalPlan::new(2, Span::from_secs(3)).expect("valid");
+        let mut shared = Intervals::new(plan);
+        let mut own = vec![Budget::new(plan.into()); 5];
+        for step in 0..1_000_u64 {
+            let now = Instant::ORIGIN + Span::from_millis(100 * step);
+            let process = (step * 7 % 5) as usize;
+            shared.turn_to(u32::try_from(process).expect("a few processes"));
+            let (paid, expected) = (shared.ask(now), own[process].ask(now, Charge::Retry));
+            assert_eq!(paid, expected, "{step}");
+            if let (Some(paid), 0) = (paid, step % 3) {
+                shared.refund(paid);
+                own[process].refund(now, paid);
+            }
+        }
+        assert_eq!(shared.states.len(), 5);
     }
 }

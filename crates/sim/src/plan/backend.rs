@@ -1,6 +1,6 @@
-//! The backend, when nothing is wrong with it, and the way to it.
+//! The network, the backend, and the troubles of both.
 
-use stagger_core::{Ratio, Span};
+use stagger_core::{Instant, Ratio, Span};
 
 /// A backend of one or more equal shards; by default one that serves every attempt immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,20 @@ pub enum Service {
         /// The share of slow attempts.
         share: Ratio,
     },
+    /// Lognormally distributed around this mean: the shape of most latencies that are measured.
+    Lognormal {
+        /// The mean.
+        mean: Span,
+        /// The standard deviation of the logarithm, above zero: 1 is a p99 of 6.2 means.
+        sigma: Ratio,
+    },
+    /// Pareto-distributed around this mean: a heavy tail.
+    Pareto {
+        /// The mean.
+        mean: Span,
+        /// The exponent of the tail, above 1. Up to 2 the variance has no bound.
+        shape: Ratio,
+    },
 }
 
 /// A bounded number of workers with a queue before them, per shard.
@@ -52,6 +66,12 @@ pub struct Workers {
     /// Extra time for each unit of work, as a share of it for each attempt that waits: overload
     /// collapse. Zero for none.
     pub collapse: Ratio,
+    /// The time that a worker takes to refuse an attempt that finds the queue full. Refusals go before
+    /// what waits, and the answer comes at their end; with zero it comes immediately and costs nothing.
+    ///
+    /// Refusals that take all of the workers' time leave none for work: receive livelock (Mogul and
+    /// Ramakrishnan, ACM TOCS 15(3), 1997).
+    pub refusal: Span,
 }
 
 /// The answer to an attempt that finds the queue full.
@@ -72,6 +92,8 @@ pub enum QueueDiscipline {
     OldestFirst,
     /// The attempt that came last (LIFO).
     NewestFirst,
+    /// First attempts before retries, and of each the one that has waited longest.
+    FirstTriesFirst,
 }
 
 /// The treatment of attempts whose callers no longer wait.
@@ -172,6 +194,7 @@ impl Workers {
             order: QueueDiscipline::OldestFirst,
             cancel: Cancel::Never,
             collapse: Ratio::ZERO,
+            refusal: Span::ZERO,
         }
     }
 }
@@ -181,7 +204,10 @@ impl Service {
     #[must_use]
     pub fn mean(&self) -> Span {
         match *self {
-            Self::Fixed(time) | Self::Exponential(time) => time,
+            Self::Fixed(mean)
+            | Self::Exponential(mean)
+            | Self::Lognormal { mean, .. }
+            | Self::Pareto { mean, .. } => mean,
             Self::Tail { usual, slow, share } => usual + share.of_span(slow - usual),
         }
     }
@@ -197,4 +223,66 @@ pub enum Hop {
     Fixed(Span),
     /// Exponentially distributed around this mean.
     Exponential(Span),
+}
+
+/// One trouble in one half-open stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The start, included.
+    pub from: Instant,
+    /// The end, excluded; [`Instant::FAR`] for never.
+    pub until: Instant,
+    /// The one shard that has it; all of them when `None`.
+    pub shard: Option<u32>,
+    /// The kind of trouble.
+    pub trouble: Trouble,
+}
+
+/// The kinds of trouble.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// An attempt that arrives is answered 503 at once; work already started is finished.
+    Refuse,
+    /// The same with a Retry-After of this span, a hint that callers are not to come back before;
+    /// to them that is a throttle, not a failure.
+    RefuseFor(Span),
+    /// The port refuses connections, as that of a crashed server: at once, and callers know that nothing
+    /// was processed. Work already started is finished.
+    PortClosed,
+    /// An attempt that arrives is accepted, and fails when the trouble is over.
+    Hang,
+    /// An attempt that arrives is never answered: a caller without a timeout waits for ever, and its
+    /// call counts as one that failed.
+    Silence,
+    /// Attempts are accepted and none is started; work already started is finished.
+    Stall,
+    /// Each attempt that arrives is answered 403 at once with this probability. Callers do not retry it:
+    /// an operator who sheds load before the backend.
+    Forbid(Ratio),
+    /// Each attempt whose work ends now fails with this probability, with a 503.
+    Failing(Ratio),
+    /// Work that starts takes this many times as long.
+    Slow(Ratio),
+}
+
+impl Fault {
+    /// This trouble for all shards, from `from` (included) until `until` (excluded).
+    #[must_use]
+    pub const fn new(trouble: Trouble, from: Instant, until: Instant) -> Self {
+        Self { from, until, shard: None, trouble }
+    }
+
+    /// The same trouble in one shard.
+    #[must_use]
+    pub const fn in_shard(mut self, shard: u32) -> Self {
+        self.shard = Some(shard);
+        self
+    }
+
+    /// Whether `shard` has it at `now`.
+    #[must_use]
+    #[inline]
+    pub fn holds(&self, shard: u32, now: Instant) -> bool {
+        self.from <= now && now < self.until && self.shard.is_none_or(|own| own == shard)
+    }
 }

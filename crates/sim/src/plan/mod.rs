@@ -2,20 +2,18 @@
 
 mod arrivals;
 mod backend;
-mod caller_layer;
-mod fault;
-mod fleet;
 mod measurement;
-mod ramp;
+mod memory;
 mod run_plan;
 
-pub use arrivals::{ArrivalProcess, ArrivalTimes, FirstCalls};
+pub use arrivals::{ArrivalProcess, ArrivalTimes, FirstCalls, Ramp, RateStep};
 pub use backend::{
-    Backend, Cancel, ColdStart, Full, Hop, QueueDiscipline, ServerRateLimit, Service, Workers,
+    Backend, Cancel, ColdStart, Fault, Full, Hop, QueueDiscipline, ServerRateLimit, Service,
+    Trouble, Workers,
 };
-pub use caller_layer::{Bystanders, CallerLayer};
-pub use fault::{Fault, Trouble};
-pub use fleet::{Away, Connections, Deposit, Fleet, LedgerModel, Paying, Scope, SharedBudget};
 pub use measurement::{FirstTriesRule, MeasurementPlan, Recovery, RecoveryState, Stretch};
-pub use ramp::Ramp;
-pub use run_plan::RunPlan;
+pub(crate) use memory::MOST_PARKED_ATTEMPTS;
+pub use run_plan::{
+    Away, Bystanders, CallerLayer, Connections, Deposit, Fleet, LedgerModel, Paying, Propagation,
+    RunPlan, Scope, SharedBudget,
+};

@@ -2,14 +2,9 @@
 
 use stagger_core::ConfigError;
 
-use super::{Scenario, ScenarioCase, StormOptions};
 use super::{
-    backlog, crashed, default_fleet, fleet, hedged, layers, restart, serverless, sharded, told,
-    viewers,
-};
-use super::{
-    contended, failing, herd, hotos25, lockstep, metastable, noticed, osdi22, pulse, steady,
-    tutorial,
+    Scenario, ScenarioCase, StormOptions, fleets, herd, hints, metastable, papers, published,
+    pulse, ramps, services, spread,
 };
 
 /// A scenario that ships.
@@ -31,37 +26,37 @@ pub const CATALOGUE: &[Named] = &[
         name: "contention",
         table: Some("L1"),
         about: "Writers contend for one row, as in the simulation that made full jitter known",
-        build: contended::scenario,
+        build: published::contended,
     },
     Named {
         name: "tutorial",
         table: Some("L2"),
         about: "One caller every 2 ms or so, and an outage of 0.2 s: what a popular tutorial claims",
-        build: tutorial::scenario,
+        build: published::tutorial,
     },
     Named {
         name: "lockstep",
         table: Some("L3"),
         about: "All callers fail at once, and the backend is up a little later",
-        build: lockstep::scenario,
+        build: herd::lockstep,
     },
     Named {
         name: "noticed",
         table: Some("L4"),
         about: "1000 clients notice one failure, more or less at once",
-        build: noticed::scenario,
+        build: spread::noticed,
     },
     Named {
         name: "poisson",
         table: Some("L5"),
         about: "500 callers a second in a Poisson process, and outages from 0.2 to 30 s",
-        build: steady::scenario,
+        build: spread::steady,
     },
     Named {
         name: "herd",
         table: Some("L6"),
         about: "Up to 10 000 clients fail at once and meet a backend that serves 1000 a second",
-        build: herd::scenario,
+        build: herd::herd,
     },
     Named {
         name: "wave",
@@ -79,68 +74,68 @@ pub const CATALOGUE: &[Named] = &[
         name: "osdi22",
         table: Some("L9a"),
         about: "Most of the capacity is gone for a while, as in OSDI'22: who comes back?",
-        build: osdi22::scenario,
+        build: papers::osdi22,
     },
     Named {
         name: "hotos25",
         table: Some("L9b"),
         about: "Queues bounded below and above capacity times timeout, as in HotOS'25",
-        build: hotos25::scenario,
+        build: papers::hotos25,
     },
     Named {
         name: "failing",
         table: Some("L10"),
         about: "A share of all attempts fails: what retries, buckets and breakers gain and cost",
-        build: failing::scenario,
+        build: papers::failing,
     },
     // Beyond the reference tables.
     Named {
         name: "layers",
         table: None,
         about: "Three services in a row that all retry: 27 attempts for a call, or 3 with the nested guard",
-        build: layers::scenario,
+        build: services::layers,
     },
     Named {
         name: "retry-after",
         table: None,
         about: "10 000 clients are told to come back in 60 s, and the hint is true",
-        build: told::scenario,
+        build: hints::told,
     },
     Named {
         name: "viewers",
         table: None,
         about: "25 million players, and an origin that is away for 100 ms",
-        build: viewers::scenario,
+        build: hints::viewers,
     },
     Named {
         name: "webhooks",
         table: None,
         about: "300 000 deliveries have waited for an endpoint that is back",
-        build: backlog::scenario,
+        build: ramps::backlog,
     },
     Named {
         name: "shard",
         table: None,
         about: "One bad shard of 16: breakers by host refuse calls to the healthy ones",
-        build: sharded::scenario,
+        build: services::sharded,
     },
     Named {
         name: "hedge",
         table: None,
         about: "Second copies of slow calls, when the tail is slow and when everything is",
-        build: hedged::scenario,
+        build: herd::scenario,
     },
     Named {
         name: "fleet",
         table: None,
         about: "1000 processes with 500 tokens each, or all with the same 500, in a stall",
-        build: fleet::scenario,
+        build: fleets::fleet,
     },
     Named {
         name: "default-fleet",
         table: None,
         about: "1000 processes with the default budget in a stall: does the fleet recover?",
-        build: default_fleet::scenario,
+        build: fleets::default_fleet,
     },
     Named {
         name: "pulse",
@@ -152,19 +147,19 @@ pub const CATALOGUE: &[Named] = &[
         name: "crash",
         table: None,
         about: "A crashed server's port refuses connections for 10 s: do refusals cost budget?",
-        build: crashed::scenario,
+        build: metastable::crashed,
     },
     Named {
         name: "restart",
         table: None,
         about: "10 000 clients wait for a service that starts cold",
-        build: restart::scenario,
+        build: ramps::restart,
     },
     Named {
         name: "serverless",
         table: None,
         about: "A process for every call, so that no budget ever remembers anything",
-        build: serverless::scenario,
+        build: fleets::serverless,
     },
 ];
 

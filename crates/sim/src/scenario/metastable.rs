@@ -2,9 +2,9 @@
 
 use stagger_core::breaker::{BreakerPlan, WindowKind};
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{ConfigError, Instant, Ratio, Span};
+use stagger_core::{ConfigError, Instant, Policy, Ratio, Span};
 
-use super::{Peak, Scenario, ScenarioCase, ScenarioEntry, StormOptions, entries};
+use super::{Scenario, ScenarioCase, ScenarioEntry, StormOptions, entries};
 use crate::law::{Law, Schedule};
 use crate::plan::{
     ArrivalProcess, Backend, CallerLayer, Cancel, Deposit, Fault, Fleet, LedgerModel,
@@ -16,13 +16,6 @@ const LENGTH: Span = Span::from_secs(90);
 /// The trouble.
 pub(super) const OUTAGE: (Instant, Instant) =
     (Instant::from_nanos(10_000_000_000), Instant::from_nanos(15_000_000_000));
-/// The settings for captions: the schedule, and how long callers wait.
-fn parameters(schedule: &Schedule) -> Vec<(String, String)> {
-    let mut all = schedule.parameters();
-    all.push(("timeout".to_owned(), TIMEOUT.to_string()));
-    all
-}
-
 /// The time that a caller waits for an answer.
 const TIMEOUT: Span = Span::from_millis(500);
 /// The capacity of ten workers of 10 ms, in attempts a second.
@@ -107,15 +100,9 @@ pub(super) fn refused(options: &StormOptions) -> Result<Scenario, ConfigError> {
         let plan = |caller: &CallerLayer| plan(Trouble::Refuse, load, caller.clone());
         load_case(load, entries(&compared, plan))
     });
-    Ok(Scenario {
-        lesson: REFUSED_LESSON.to_owned(),
-        runs: 5,
-        varied: Some("load [1/s]".to_owned()),
-        peak: Peak::Attempts,
-        parameters: parameters(&schedule),
-        cases: cases.collect(),
-        ..Scenario::default()
-    })
+    Ok(Scenario::new(REFUSED_LESSON, 5, schedule.parameters(), cases.collect())
+        .varying("load [1/s]")
+        .with("timeout", TIMEOUT))
 }
 
 const REFUSED_LOADS: [u32; 6] = [700, 750, 800, 850, 900, 950];
@@ -131,15 +118,14 @@ pub(super) fn stalled(options: &StormOptions) -> Result<Scenario, ConfigError> {
         let entries = remedies(options, &schedule, load)?;
         Ok(load_case(load, entries))
     });
-    Ok(Scenario {
-        lesson: STALLED_LESSON.to_owned(),
-        runs: 5,
-        varied: Some("load [1/s]".to_owned()),
-        peak: Peak::Attempts,
-        parameters: parameters(&schedule),
-        cases: cases.collect::<Result<_, ConfigError>>()?,
-        ..Scenario::default()
-    })
+    Ok(Scenario::new(
+        STALLED_LESSON,
+        5,
+        schedule.parameters(),
+        cases.collect::<Result<_, ConfigError>>()?,
+    )
+    .varying("load [1/s]")
+    .with("timeout", TIMEOUT))
 }
 
 const STALLED_LOADS: [u32; 4] = [300, 500, 700, 900];
@@ -193,12 +179,9 @@ pub(super) fn with_workers(mut plan: RunPlan, change: impl FnOnce(&mut Workers))
 }
 
 pub(super) fn load_case(load: u32, entries: Vec<ScenarioEntry>) -> ScenarioCase {
-    ScenarioCase {
-        outages: vec![OUTAGE],
-        capacity: Some(CAPACITY),
-        entries,
-        ..ScenarioCase::new(format!("load {load}/s"), f64::from(load))
-    }
+    ScenarioCase::new(format!("load {load}/s"), f64::from(load), entries)
+        .outage(OUTAGE)
+        .capacity(CAPACITY)
 }
 
 const REFUSED_LESSON: &str = "\
@@ -212,3 +195,46 @@ A queue that filled while nothing was served stays full of attempts that nobody 
 and no base helps: jitter spreads the retries and does not make them fewer. What helps is to send \
 fewer (a budget, a breaker), to queue less than capacity times timeout, or to drop what cannot be \
 finished in time.";
+
+/// Poisson callers at 70 % of the capacity, and a server whose port refuses every connection for ten
+/// seconds. The default policy beside the same policy without a budget: a refused connection costs budget
+/// like any retry, although nothing was processed, because a crashed server refuses every caller.
+pub(super) fn crashed(options: &StormOptions) -> Result<Scenario, ConfigError> {
+    let schedule = options.schedule(SCHEDULE);
+    let load = options.callers.unwrap_or(CRASHED_LOAD);
+    let usual = Policy::builder().build()?;
+    let unbudgeted = usual.to_builder().budget(BudgetPlan::Unlimited).build()?;
+    let mut compared = options.callers(&[Law::Full], &schedule)?;
+    compared.push(("default, no budget".to_owned(), CallerLayer::new(unbudgeted)));
+    compared.push(("default policy".to_owned(), CallerLayer::new(usual)));
+    let case = ScenarioCase::new(
+        format!("load {load}/s"),
+        f64::from(load),
+        entries(&compared, |caller| crashed_plan(load, caller)),
+    )
+    .outage(CRASH)
+    .capacity(CAPACITY);
+    Ok(Scenario::new(CRASHED_LESSON, 5, schedule.parameters(), vec![case])
+        .with("processes", CRASHED_PROCESSES))
+}
+
+/// From the crash until the restart.
+const CRASH: (Instant, Instant) =
+    (Instant::from_nanos(10_000_000_000), Instant::from_nanos(20_000_000_000));
+const CRASHED_LOAD: u32 = 700;
+const CRASHED_PROCESSES: u32 = 20;
+
+/// The peak is looked for from the crash on: what callers send to a closed port is the storm.
+fn crashed_plan(load: u32, caller: &CallerLayer) -> RunPlan {
+    let mut plan = plan_between(Trouble::PortClosed, CRASH, load, caller.clone());
+    plan.fleet = Fleet { processes: CRASHED_PROCESSES, ..Fleet::default() };
+    plan.watch.peak_from = Some(CRASH.0);
+    plan
+}
+
+const CRASHED_LESSON: &str = "\
+A crashed server refuses connections at once, so callers run through their attempts as fast as their \
+delays allow: the closed port gets three times the calls, and hardly any call is saved, because the \
+crash is longer than all delays together. A refused call was not processed and may always be \
+repeated, but it is not free: under the default budget callers spend what they have in hand, and \
+then a tenth of the calls.";

@@ -3,8 +3,8 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Span};
 
-use super::variants::{self, Variant};
-use super::{Peak, Scenario, ScenarioCase, StormOptions};
+use super::fleets::{Variant, variant_entries};
+use super::{Scenario, ScenarioCase, StormOptions};
 use crate::law::Schedule;
 use crate::plan::{
     ArrivalProcess, Backend, CallerLayer, Fault, Fleet, LedgerModel, MeasurementPlan, RunPlan,
@@ -19,22 +19,12 @@ pub(super) fn scenario(options: &StormOptions) -> Result<Scenario, ConfigError> 
     let budget = BudgetPlan::default();
     let variants = [("window-block", LedgerModel::WindowBlock), ("default", LedgerModel::Engine)]
         .map(|(name, ledger)| Variant { name, budget, processes, ledger });
-    let entries = variants::entries(options, &schedule, processes, &variants, plan)?;
-    let case = ScenarioCase {
-        outages: vec![OUTAGE],
-        entries,
-        ..ScenarioCase::new(format!("{processes} processes"), f64::from(processes))
-    };
-    let mut parameters = schedule.parameters();
-    parameters.push(("processes".to_owned(), processes.to_string()));
-    parameters.push(("calls a second".to_owned(), load(processes).to_string()));
-    Ok(Scenario {
-        lesson: LESSON.to_owned(),
-        peak: Peak::Attempts,
-        parameters,
-        cases: vec![case],
-        ..Scenario::default()
-    })
+    let entries = variant_entries(options, &schedule, processes, &variants, plan)?;
+    let case = ScenarioCase::new(format!("{processes} processes"), f64::from(processes), entries)
+        .outage(OUTAGE);
+    Ok(Scenario::new(LESSON, 1, schedule.parameters(), vec![case])
+        .with("processes", processes)
+        .with("calls a second", load(processes)))
 }
 
 /// The default policy's.

@@ -1,12 +1,16 @@
-//! A scenario as data: cases to vary, and entries to compare in each of them.
+//! A scenario as data: what a user changes, the cases to vary, and the entries to compare in each of them.
 
-use stagger_core::Instant;
+use std::fmt;
+
+use stagger_core::{ConfigError, Instant, Policy, Span};
 
 use super::play::{Peak, Play};
+use crate::law::{Law, Schedule};
 use crate::plan::{CallerLayer, RunPlan};
 use crate::run_tally::RunTally;
 use crate::storm_report::{CaseReport, EntryReport, StormReport};
 use crate::thread_pool::ThreadPool;
+use crate::waits::Equal;
 
 /// The scenario to play: every entry of every case, under the same seeds.
 #[derive(Clone, Debug)]
@@ -76,21 +80,47 @@ impl ScenarioEntry {
 impl Default for Scenario {
     /// No cases, one run of seed 1.
     fn default() -> Self {
-        Self {
-            name: String::new(),
-            about: String::new(),
-            lesson: String::new(),
-            seed: 1,
-            runs: 1,
-            varied: None,
-            peak: Peak::Attempts,
-            parameters: Vec::new(),
-            cases: Vec::new(),
-        }
+        Self::new("", 1, Vec::new(), Vec::new())
     }
 }
 
 impl Scenario {
+    /// These cases under seed 1, without a name; the catalogue knows that.
+    pub(super) fn new(
+        lesson: &str,
+        runs: u32,
+        parameters: Vec<(String, String)>,
+        cases: Vec<ScenarioCase>,
+    ) -> Self {
+        Self {
+            name: String::new(),
+            about: String::new(),
+            lesson: lesson.to_owned(),
+            seed: 1,
+            runs,
+            varied: None,
+            peak: Peak::Attempts,
+            parameters,
+            cases,
+        }
+    }
+
+    /// The same scenario, whose cases differ in this quantity.
+    pub(super) fn varying(self, quantity: &str) -> Self {
+        Self { varied: Some(quantity.to_owned()), ..self }
+    }
+
+    /// The same scenario, which reports the peak of calls served.
+    pub(super) fn counting_served(self) -> Self {
+        Self { peak: Peak::Served, ..self }
+    }
+
+    /// The same scenario with one more setting for captions.
+    pub(super) fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
+        self.parameters.push((name.to_owned(), value.to_string()));
+        self
+    }
+
     /// Jobs that [`ThreadPool::telling`] will hear of.
     #[must_use]
     pub fn jobs(&self) -> u64 {
@@ -130,10 +160,23 @@ impl Scenario {
 }
 
 impl ScenarioCase {
-    /// A case without trouble, bound or entries.
+    /// A case without trouble or bound.
     #[must_use]
-    pub const fn new(label: String, value: f64) -> Self {
-        Self { label, value, outages: Vec::new(), capacity: None, entries: Vec::new() }
+    pub fn new(label: impl Into<String>, value: f64, entries: Vec<ScenarioEntry>) -> Self {
+        Self { label: label.into(), value, outages: Vec::new(), capacity: None, entries }
+    }
+
+    /// The same case with one stretch of trouble.
+    #[must_use]
+    pub fn outage(mut self, stretch: (Instant, Instant)) -> Self {
+        self.outages.push(stretch);
+        self
+    }
+
+    /// The same case with a bound of the backend, in attempts a second.
+    #[must_use]
+    pub fn capacity(self, attempts: f64) -> Self {
+        Self { capacity: Some(attempts), ..self }
     }
 
     /// Whether `other` plays the same under the same name. A value that is not a number equals itself:
@@ -156,4 +199,64 @@ pub(super) fn entries(
     let entry =
         |(name, caller): &(String, CallerLayer)| ScenarioEntry::new(name.as_str(), plan(caller));
     compared.iter().map(entry).collect()
+}
+
+/// A user's changes to a scenario that ships; `None` leaves its own value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StormOptions {
+    /// The seed of all runs; 1 when left out.
+    pub seed: Option<u64>,
+    /// Runs of every entry.
+    pub runs: Option<u32>,
+    /// Callers.
+    pub callers: Option<u32>,
+    /// The instant at which the backend is up again, from the origin.
+    pub up_at: Option<Span>,
+    /// Callers a second who never retry, beside those who are looked at.
+    pub beside: Option<u32>,
+    /// The first ceiling.
+    pub base: Option<Span>,
+    /// The bound of every ceiling.
+    pub cap: Option<Span>,
+    /// Attempts a call may make in all.
+    pub attempts: Option<u32>,
+    /// The laws to compare; the scenario's own when empty.
+    pub laws: Vec<Law>,
+    /// The property that compared laws have in common.
+    pub equal: Equal,
+    /// Policies to put beside the laws, by name.
+    pub policies: Vec<(String, Policy)>,
+}
+
+impl StormOptions {
+    /// The schedule of the laws, with what the user changed.
+    #[must_use]
+    pub fn schedule(&self, default: Schedule) -> Schedule {
+        Schedule {
+            base: self.base.unwrap_or(default.base),
+            cap: self.cap.unwrap_or(default.cap),
+            attempts: self.attempts.unwrap_or(default.attempts),
+        }
+    }
+
+    /// The callers to compare, by name: never to retry first, then the laws, then the user's own.
+    ///
+    /// # Errors
+    /// A schedule that the engine refuses.
+    pub fn callers(
+        &self,
+        laws: &[Law],
+        schedule: &Schedule,
+    ) -> Result<Vec<(String, CallerLayer)>, ConfigError> {
+        let asked = |law: &Law| self.laws.is_empty() || self.laws.contains(law);
+        let laws = laws.iter().copied().filter(|&law| law != Law::NoRetry && asked(&law));
+        let mut all = Vec::new();
+        for law in [Law::NoRetry].into_iter().chain(laws) {
+            let schedule = self.equal.schedule(law, schedule)?;
+            all.push((law.name().to_owned(), law.caller(&schedule)?));
+        }
+        let own = self.policies.iter();
+        all.extend(own.map(|(name, policy)| (name.clone(), CallerLayer::new(*policy))));
+        Ok(all)
+    }
 }

@@ -3,9 +3,9 @@
 use stagger_core::{Cause, Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict};
 
 use super::faults::Faults;
-use super::limiter::Limiter;
+use super::station::Limiter;
 use super::station::{QueueAdmission, QueuedAttempt, Station};
-use crate::dist::exponential;
+use crate::dist::{exponential, lognormal, pareto};
 use crate::plan::{Backend, Cancel, Fault, Service, Trouble};
 use crate::streams::{Purpose, RandomStream};
 
@@ -29,6 +29,8 @@ pub(crate) enum Placement {
     Queued,
     /// The queue is full, and the attempt is refused.
     Refused,
+    /// The queue is full, and a worker refuses the attempt when it is free.
+    RefusedLater,
     /// The queue is full, and the attempt is never answered.
     Dropped,
 }
@@ -49,6 +51,8 @@ pub(crate) struct BackendState<'p> {
 pub(crate) const REFUSED: Outcome = Outcome::new(Verdict::Transient);
 /// A refused connection.
 const PORT_CLOSED: Outcome = Outcome::new(Verdict::Unprocessed).with_cause(Cause::Transport);
+/// The 403 of an operator who sheds load.
+const FORBIDDEN: Outcome = Outcome::new(Verdict::Permanent);
 /// A 429, and a 503 that says when to come back.
 const THROTTLED: Outcome = Outcome::new(Verdict::Throttled);
 
@@ -91,7 +95,7 @@ impl<'p> BackendState<'p> {
     /// Admits, answers or ignores an attempt that reaches the backend.
     #[inline]
     pub(crate) fn receive(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Admission {
-        if let Some(fault) = self.faults.at_arrival(shard) {
+        if let Some(fault) = self.turns_away(shard, id, number) {
             return turned_away(fault, now);
         }
         if let Some(throttled) = self.throttle(now, shard) {
@@ -108,11 +112,26 @@ impl<'p> BackendState<'p> {
     /// The answer to an attempt, in a backend that [`answers_at_once`].
     #[inline]
     pub(crate) fn answer(&mut self, now: Instant, shard: u32, id: u32, number: u32) -> Outcome {
-        if let Some(fault) = self.faults.at_arrival(shard) {
+        if let Some(fault) = self.turns_away(shard, id, number) {
             return refusal(fault);
         }
         let throttled = self.throttle(now, shard);
         throttled.unwrap_or_else(|| self.result(shard, id, number))
+    }
+
+    /// The trouble that turns this attempt away as it arrives.
+    #[inline]
+    fn turns_away(&self, shard: u32, id: u32, number: u32) -> Option<&'p Fault> {
+        let fault = self.faults.at_arrival(shard)?;
+        match fault.trouble {
+            Trouble::Forbid(share) => {
+                let mut draw = self.failures.at(id, number);
+                // The first word decides whether a failing backend fails the attempt.
+                draw.next_u64();
+                draw.happens(share).then_some(fault)
+            }
+            _ => Some(fault),
+        }
     }
 
     /// An attempt that [`receive`](Self::receive) let in asks for a worker.
@@ -124,9 +143,18 @@ impl<'p> BackendState<'p> {
                 Placement::Started(now + self.work(now, shard, job.id, job.number))
             }
             QueueAdmission::Wait => Placement::Queued,
+            QueueAdmission::WaitForRefusal => Placement::RefusedLater,
             QueueAdmission::Refuse => Placement::Refused,
             QueueAdmission::Drop => Placement::Dropped,
         }
+    }
+
+    /// Whether an attempt that asks for a worker now is refused immediately.
+    #[inline]
+    pub(crate) fn refuses_at_once(&self, shard: u32) -> bool {
+        let Some(rules) = &self.backend.workers else { return false };
+        let stalled = self.faults.stalled(shard);
+        self.stations[shard as usize].refuses_at_once(rules, stalled)
     }
 
     /// A worker of this shard is done: it is free.
@@ -149,6 +177,10 @@ impl<'p> BackendState<'p> {
         }
         loop {
             let job = self.stations[shard as usize].next(rules)?;
+            if job.refused {
+                self.stations[shard as usize].start();
+                return Some((job, now + rules.refusal));
+            }
             let end = now + self.work(now, shard, job.id, job.number);
             let hopeless = match rules.cancel {
                 Cancel::Never => false,
@@ -201,6 +233,8 @@ impl<'p> BackendState<'p> {
                     usual
                 }
             }
+            Service::Lognormal { mean, sigma } => lognormal(mean, sigma, &mut draw),
+            Service::Pareto { mean, shape } => pareto(mean, shape, &mut draw),
         };
         let crowded = match &self.backend.workers {
             Some(rules) => self.stations[shard as usize].crowded(rules, usual),
@@ -233,6 +267,7 @@ const fn refusal(fault: &Fault) -> Outcome {
     match fault.trouble {
         Trouble::RefuseFor(wait) => THROTTLED.with_hint(Hint::AtLeast(wait)),
         Trouble::PortClosed => PORT_CLOSED,
+        Trouble::Forbid(_) => FORBIDDEN,
         _ => REFUSED,
     }
 }

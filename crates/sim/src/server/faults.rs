@@ -105,6 +105,7 @@ impl<'p> Faults<'p> {
                 Trouble::Refuse
                 | Trouble::RefuseFor(_)
                 | Trouble::PortClosed
+                | Trouble::Forbid(_)
                 | Trouble::Hang
                 | Trouble::Silence => at_arrival.push(fault),
             }
@@ -115,7 +116,7 @@ impl<'p> Faults<'p> {
 
     fn came_up(&self, shard: u32, now: Instant) -> Instant {
         let outages = self.all.iter().filter(|fault| {
-            !matches!(fault.trouble, Trouble::Failing(_) | Trouble::Slow(_))
+            !matches!(fault.trouble, Trouble::Failing(_) | Trouble::Slow(_) | Trouble::Forbid(_))
                 && fault.until <= now
                 && fault.shard.is_none_or(|own| own == shard)
         });

@@ -2,7 +2,6 @@
 
 mod backend;
 mod faults;
-mod limiter;
 mod station;
 
 pub(crate) use backend::{Admission, BackendState, Placement, REFUSED, answers_at_once};

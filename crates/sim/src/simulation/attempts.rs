@@ -1,4 +1,5 @@
-//! Attempts on their way: sent, received by the backend or an inner layer, answered, and given up.
+//! Outermost calls and their attempts: how they begin, are sent, received and answered, and ask the store
+//! that processes lease permits from.
 
 use stagger_core::retry::{Launched, Session};
 use stagger_core::{Cause, Instant, Outcome, Verdict};
@@ -6,7 +7,9 @@ use stagger_core::{Cause, Instant, Outcome, Verdict};
 use super::callers::{Callers, SendState};
 use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Ticket};
 use super::traffic::Traffic;
-use crate::queue::{CallerEvent, Queue};
+use crate::ledgers::LeaseRequest;
+use crate::plan::Propagation;
+use crate::queue::{CallerEvent, Class, Queue};
 use crate::server::{Admission, Placement, QueuedAttempt, REFUSED};
 
 impl<'a, Q: Queue> Callers<'a, Q> {
@@ -21,6 +24,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     ) -> SendState {
         let number = launched.attempt.number;
         let give_up = launched.attempt.timeout.map_or(Instant::FAR, |limit| now + limit);
+        let give_up = give_up.min(self.end_of_outer(who));
         let last = self.plan.calls_backend(who.layer);
         if last && self.at_once {
             self.score.attempt(who.id, number, self.is_bystander(who.layer));
@@ -32,8 +36,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                     }
                     return SendState::Answered(outcome);
                 }
+                // A caller that a full queue refuses need not be kept: of a large herd that is nearly all.
+                Admission::Enter if self.traffic.backend.refuses_at_once(who.shard) => {
+                    return SendState::Answered(REFUSED);
+                }
                 admission => {
-                    let ticket = self.take_off(who, session, launched, false);
+                    let ticket = self.take_off(who, session, launched, (give_up, false));
                     self.expect_timeout(ticket, give_up);
                     self.received(now, who.shard, ticket, give_up, admission);
                 }
@@ -42,7 +50,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
         let process = who.client % self.plan.fleet.processes.max(1);
         let connected = last && self.connections.take(process);
-        let ticket = self.take_off(who, session, launched, connected);
+        let ticket = self.take_off(who, session, launched, (give_up, connected));
         self.expect_timeout(ticket, give_up);
         if !last {
             self.queue.push(Traffic::reach(now, ticket, None, give_up, false));
@@ -54,18 +62,28 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         SendState::UnderWay
     }
 
+    /// The instant at which the attempt that this call is made for ends, where the call knows it.
+    #[inline]
+    pub(super) fn end_of_outer(&mut self, who: &CallIdentity) -> Instant {
+        if self.plan.propagation == Propagation::None {
+            return Instant::FAR;
+        }
+        who.parent.map_or(Instant::FAR, |outer| self.slab.give_up(outer))
+    }
+
     /// Keeps the caller with its attempt under way.
     fn take_off(
         &mut self,
         who: &mut CallIdentity,
         session: &Session<'a>,
         launched: Launched,
-        connected: bool,
+        (give_up, connected): (Instant, bool),
     ) -> Ticket {
         self.slab.keep(who, session.detach());
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
-            kept.flights.push(AttemptInFlight { launched, since: self.score.now(), connected });
+            let since = self.score.now();
+            kept.flights.push(AttemptInFlight { launched, since, give_up, connected });
         }
         ticket
     }
@@ -132,12 +150,12 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             Admission::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
             Admission::Enter => {
                 let Ticket { id, slot, number } = ticket;
-                let job = QueuedAttempt { id, slot, number, give_up };
+                let job = QueuedAttempt { id, slot, number, give_up, refused: false };
                 match self.traffic.backend.enter(now, shard, job) {
                     Placement::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
                     Placement::Queued => self.score.track.enqueue(),
                     Placement::Refused => self.answer(now, ticket, now, REFUSED),
-                    Placement::Dropped => {}
+                    Placement::RefusedLater | Placement::Dropped => {}
                 }
             }
         }
@@ -203,3 +221,95 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         }
     }
 }
+
+impl<Q: Queue> Callers<'_, Q> {
+    /// The event of the next call's first attempt.
+    #[inline]
+    pub(super) fn arrival(&self, at: Instant, source: u8, client: Option<u32>) -> CallerEvent {
+        let client = client.unwrap_or(self.calls);
+        let event = CallerEvent::new(at, Class::Arrival, self.calls);
+        event.with(u32::from(source), [u64::from(client), 0])
+    }
+
+    /// A new outermost call.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
+    pub(super) fn arrive(&mut self, event: CallerEvent) {
+        // OK because the tag is the number of a source, and the word that of a client.
+        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
+        self.calls = self.calls.max(id + 1);
+        if self.plain {
+            self.score.arrival();
+            return self.begin_plain(id);
+        }
+        // The sources of bystanders come after the callers' own, and so do their numbers.
+        let other = usize::from(source).checked_sub(self.plan.arrivals.len());
+        match other {
+            None => self.score.arrival(),
+            Some(_) => self.bystanders += 1,
+        }
+        let layer = other.map_or(0, |other| self.plan.callers.len() + other);
+        // OK because a plan has fewer callers than a byte counts.
+        let layer = u8::try_from(layer).unwrap_or(u8::MAX);
+        let shard = self.traffic.backend.shard_of(id);
+        let ledger = self.ledgers.number(layer, client, shard);
+        let parent = None;
+        self.begin_call(CallIdentity {
+            id,
+            client,
+            slot: NOWHERE,
+            layer,
+            source,
+            shard,
+            ledger,
+            parent,
+        });
+    }
+
+    /// After the end of an outermost call a closed client thinks about its next one.
+    #[inline]
+    pub(super) fn think(&mut self, now: Instant, id: u32, client: u32, source: u8) {
+        let rule = self.plan.source(source);
+        if let Some(at) = rule.and_then(|rule| rule.next_call(self.seed, id, now)) {
+            let next = self.arrival(at, source, Some(client));
+            self.calls += 1;
+            self.queue.push(next);
+        }
+    }
+}
+
+impl<Q: Queue> Callers<'_, Q> {
+    /// The process of this ledger asks the store for permits, if it is time to.
+    #[inline]
+    pub(super) fn ask_for_lease(&mut self, now: Instant, ledger: u32) {
+        let Some(rule) = self.ledgers.store().map(|store| *store.rule()) else { return };
+        let Some(leased) = self.ledgers.of(ledger).leased() else { return };
+        if let Some(request) = leased.request(now) {
+            let event = CallerEvent::new(now + rule.latency, Class::Lease, ledger);
+            self.queue.push(event.with(REQUEST, request.to_words()));
+        }
+    }
+
+    /// A request reaches the store, or its answer the process.
+    pub(super) fn lease(&mut self, now: Instant, event: CallerEvent) {
+        let ledger = event.id();
+        let Some(store) = self.ledgers.store() else { return };
+        let rule = *store.rule();
+        if event.tag() == REQUEST {
+            let request = LeaseRequest::from_words(event.words());
+            if let Some(granted) = store.serve(now, ledger, request) {
+                let answer = CallerEvent::new(now + rule.latency, Class::Lease, ledger);
+                self.queue.push(answer.with(ANSWER, [u64::from(granted), 0]));
+            }
+        } else if let Some(leased) = self.ledgers.of(ledger).leased() {
+            let granted = u32::try_from(event.words()[0]).unwrap_or(rule.lease);
+            leased.granted(now, granted);
+        }
+    }
+}
+
+/// On the way to the store.
+const REQUEST: u32 = 0;
+
+/// On the way back.
+const ANSWER: u32 = 1;

@@ -1,15 +1,13 @@
 //! Callers: the engine's machine, told the virtual time.
 
-use stagger_core::retry::{Action, Call, Done, Launched, Session, Stop, Wait};
+use stagger_core::retry::{Action, Call, Done, Launched, Ledger, Session, Stop, Wait};
 use stagger_core::{Instant, Outcome, Policy, Verdict};
 
-use super::connections::Connections;
-use super::parking;
-use super::parking::are_plain;
-use super::played::Played;
-use super::score::Score;
-use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket};
-use super::traffic::Traffic;
+use super::score::{Played, Score};
+use super::slab;
+use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket, are_plain};
+use super::traffic::{Connections, Traffic};
+use super::turns::{QUEUED, Turns, may_queue};
 use crate::ledgers::FleetLedgers;
 use crate::plan::{CallerLayer, Hop, RunPlan};
 use crate::queue::{CallerEvent, Class, Queue};
@@ -26,6 +24,9 @@ pub(super) struct Callers<'a, Q> {
     pub(super) score: Score,
     pub(super) delays: RandomStream,
     pub(super) connections: Connections,
+    /// Calls that wait for a place by a concurrency limit, and whether any may.
+    pub(super) turns: Turns,
+    pub(super) queues: bool,
     /// Whether no caller need be kept, see [`plain`](super::plain).
     pub(super) plain: bool,
     /// Whether an attempt is at the backend as soon as it is made.
@@ -59,6 +60,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             score: Score::new(plan),
             delays: RandomStream::new(seed, Purpose::Delay),
             connections: Connections::new(&plan.fleet),
+            turns: Turns::default(),
+            queues: plan.all_callers().any(|caller| may_queue(&caller.policy)),
             plain: are_plain(plan),
             at_once: plan.fleet.connections.is_none() && plan.hop == Hop::None,
             seed,
@@ -119,7 +122,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let (client, parent) = (id, None);
         let who =
             CallIdentity { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
-        let mut session = parking::call(event).unpark(self.policy(0));
+        let mut session = slab::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.ledgers.of(ledger), now);
         self.follow(now, who, session, act);
     }
@@ -233,17 +236,21 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     /// A caller waits until `at`, and after that for the delay of a law that is not the engine's.
     #[inline]
     fn wait(&mut self, who: &mut CallIdentity, session: &Session<'a>, at: Instant) {
+        if session.limit_permit().is_queued() {
+            return self.wait_for_turn(who, session, at);
+        }
         self.score.track.retrying += 1;
         let caller = self.plan.caller(who.layer);
-        let at = match session.is_held() {
-            // The delay of the law is over already.
+        let at = match session.is_held() || session.is_paced() || !session.limit_permit().is_none()
+        {
+            // The delay of the law is over already, or has yet to come.
             true => at,
             false => self.wakes_at(caller, who.id, session.retry().attempts(), at),
         };
         let at_home = who.slot == NOWHERE && who.client == who.id;
         let may_park = at_home && who.layer == 0 && who.source == 0;
         let call = if may_park { session.park() } else { None };
-        let parked = call.and_then(|call| parking::wake(at, who.id, &call, &caller.policy));
+        let parked = call.and_then(|call| slab::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
             self.slab.keep(who, session.detach());
             CallerEvent::new(at, Class::Wake, who.id).with(0, [u64::from(who.slot), 0])
@@ -294,5 +301,52 @@ impl<'a, Q: Queue> Callers<'a, Q> {
 
     pub(super) fn finish(self) -> Played {
         self.score.finish(self.calls - self.bystanders, self.bystanding)
+    }
+}
+
+impl<'a, Q: Queue> Callers<'a, Q> {
+    /// A call waits for a place, until `at` at the latest.
+    #[cold]
+    pub(super) fn wait_for_turn(
+        &mut self,
+        who: &mut CallIdentity,
+        session: &Session<'a>,
+        at: Instant,
+    ) {
+        self.slab.keep(who, session.detach());
+        let waker = self.turns.waker(who);
+        if self.ledgers.of(who.ledger).watch(session.limit_permit(), &waker) {
+            waker.wake();
+        }
+        let words = [u64::from(who.slot), QUEUED];
+        self.queue.push(CallerEvent::new(at, Class::Wake, who.id).with(0, words));
+    }
+
+    /// Wakes the calls whose turn has come.
+    #[inline]
+    pub(super) fn call_turns(&mut self, now: Instant) {
+        if !self.queues {
+            return;
+        }
+        let turns = self.turns.take();
+        for (id, slot) in turns {
+            let words = [u64::from(slot), QUEUED];
+            self.queue.push(CallerEvent::new(now, Class::Wake, id).with(0, words));
+        }
+    }
+
+    /// A call in the queue has its turn, or has waited for as long as it may. One that is not in the
+    /// queue any more has started since, or waits for something else.
+    pub(super) fn wake_queued(&mut self, now: Instant, ticket: Ticket) {
+        let Some((who, mut session)) = self.kept(ticket) else { return };
+        if !session.limit_permit().is_queued() {
+            return;
+        }
+        let act = session.on_wake(self.ledgers.of(who.ledger), now);
+        let waits_on =
+            session.limit_permit().is_queued() && matches!(act, Action::Wait(Wait::Until(_)));
+        if !waits_on {
+            self.follow(now, who, session, act);
+        }
     }
 }

@@ -1,17 +1,15 @@
 //! One run: callers, a backend and the pending events, until nothing is left to happen.
 
-mod arrivals;
+mod attempt_log;
 mod attempts;
 mod callers;
-mod connections;
-mod parking;
 mod plain;
-mod played;
 mod run;
 mod score;
 mod slab;
-mod store;
 mod traffic;
+mod turns;
 
-pub use played::{Played, Series};
+pub use attempt_log::{AttemptEnd, PlayedAttempt};
 pub use run::Simulation;
+pub use score::{Played, Series};

@@ -8,7 +8,7 @@ use stagger_core::retry::{Action, Call, Retry, Step, Wait};
 use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
-use super::parking;
+use super::slab;
 use crate::queue::{CallerEvent, Queue};
 
 impl<Q: Queue> Callers<'_, Q> {
@@ -24,7 +24,7 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline]
     pub(super) fn wake_plain(&mut self, event: CallerEvent) {
         self.score.track.retrying -= 1;
-        let mut retry = parking::call(event).machine();
+        let mut retry = slab::call(event).machine();
         let step = retry.on_wake(&self.front().policy, event.at());
         self.step_plain(event.at(), event.id(), retry, step);
     }
@@ -48,7 +48,7 @@ impl<Q: Queue> Callers<'_, Q> {
             Step::Act(Action::Wait(Wait::Until(at))) => {
                 let at = self.wakes_at(caller, id, retry.attempts(), at);
                 let call = retry.park(&caller.policy);
-                let wake = call.and_then(|call| parking::wake(at, id, &call, &caller.policy));
+                let wake = call.and_then(|call| slab::wake(at, id, &call, &caller.policy));
                 self.score.track.retrying += 1;
                 self.queue.push(wake.expect("no remedies and few attempts: see `are_plain`"));
             }

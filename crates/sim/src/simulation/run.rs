@@ -3,13 +3,14 @@
 use stagger_core::Instant;
 
 use super::callers::Callers;
-use super::parking;
-use super::played::Played;
+use super::score::Played;
+use super::slab;
 use super::slab::{Slab, Ticket};
 use super::traffic::Traffic;
+use super::turns::QUEUED;
 use crate::plan::{ArrivalTimes, RunPlan};
 use crate::queue::{CallerEvent, Class, Queue, Wheel};
-use crate::server::QueuedAttempt;
+use crate::server::{QueuedAttempt, REFUSED};
 
 /// The machine that plays runs; one may be used for many, and keeps its memory between them.
 ///
@@ -27,7 +28,7 @@ use crate::server::QueuedAttempt;
 /// ```
 #[derive(Debug)]
 pub struct Simulation<Q = Wheel> {
-    queue: Q,
+    pub(super) queue: Q,
     slab: Slab,
 }
 
@@ -134,11 +135,12 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline]
     fn happen(&mut self, event: CallerEvent) {
         self.note(event);
-        let (now, [place, _]) = (event.at(), event.words());
+        let (now, [place, kind]) = (event.at(), event.words());
         let ticket = Traffic::ticket(event.id(), place);
         match event.class() {
             Class::Wake if self.plain => self.wake_plain(event),
-            Class::Wake if parking::carries_call(event) => self.wake_parked(event),
+            Class::Wake if slab::carries_call(event) => self.wake_parked(event),
+            Class::Wake if kind == QUEUED => self.wake_queued(now, ticket),
             Class::Wake => self.wake_kept(now, ticket),
             Class::Arrival => self.arrive(event),
             Class::Failed | Class::Served if Traffic::is_of_backend(event) => {
@@ -151,16 +153,20 @@ impl<Q: Queue> Callers<'_, Q> {
                 Some(shard) => self.reach_backend(now, ticket, shard, event),
                 None => self.reach_inner(now, ticket),
             },
-            Class::Finish => self.finish_work(now, ticket, event.tag()),
+            Class::Finish => self.finish_work(now, ticket, Traffic::finished(event)),
             Class::Resume => self.start_work(now, event.id()),
             Class::Lease => self.lease(now, event),
         }
+        self.call_turns(now);
     }
 
     /// A worker is done with an attempt, and takes the next.
-    fn finish_work(&mut self, now: Instant, ticket: Ticket, shard: u32) {
+    fn finish_work(&mut self, now: Instant, ticket: Ticket, (shard, refused): (u32, bool)) {
         self.traffic.backend.leave(shard);
-        let outcome = self.traffic.backend.result(shard, ticket.id, ticket.number);
+        let outcome = match refused {
+            true => REFUSED,
+            false => self.traffic.backend.result(shard, ticket.id, ticket.number),
+        };
         self.answer(now, ticket, now, outcome);
         self.start_work(now, shard);
     }
@@ -174,7 +180,7 @@ impl<Q: Queue> Callers<'_, Q> {
         while let Some((job, end)) =
             traffic.backend.start_next(now, shard, waited_for, |_| dropped += 1)
         {
-            track.queued -= 1;
+            track.queued -= u64::from(!job.refused);
             queue.push(Traffic::finish(end, &job, shard));
         }
         track.queued -= dropped;
@@ -195,7 +201,10 @@ impl<Q: Queue> Callers<'_, Q> {
     fn wake_kept(&mut self, now: Instant, ticket: Ticket) {
         let Some((who, mut session)) = self.kept(ticket) else { return };
         self.score.track.retrying -= 1;
-        let act = session.on_wake(self.ledgers.of(who.ledger), now);
+        let cancelled = self.end_of_outer(&who) <= now;
+        let ledger = self.ledgers.of(who.ledger);
+        let act =
+            if cancelled { session.cancel(ledger, now) } else { session.on_wake(ledger, now) };
         self.follow(now, who, session, act);
     }
 }

@@ -1,7 +1,13 @@
-//! Storage for callers with attempts under way.
+//! Storage for callers: with attempts under way in a slab, waiting ones inside the event that wakes them, so
+//! that nothing else is kept for them.
 
-use stagger_core::Instant;
-use stagger_core::retry::{Detached, Launched};
+use stagger_core::budget::BudgetPlan;
+use stagger_core::retry::{Detached, Launched, Parked};
+use stagger_core::{Instant, Policy, Span};
+
+use crate::plan::{Hop, LedgerModel, MOST_PARKED_ATTEMPTS, RunPlan};
+use crate::queue::{CallerEvent, Class};
+use crate::server::answers_at_once;
 
 /// The identity of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +53,8 @@ pub(super) struct StoredCall {
 pub(super) struct AttemptInFlight {
     pub(super) launched: Launched,
     pub(super) since: Instant,
+    /// The instant at which its caller gives it up.
+    pub(super) give_up: Instant,
     /// Whether it holds a connection of its process: not while it waits for one, nor on its way to
     /// an inner layer.
     pub(super) connected: bool,
@@ -103,6 +111,14 @@ impl Slab {
         })
     }
 
+    /// The instant at which the caller of this attempt gives it up; the origin when it waits no longer.
+    pub(super) fn give_up(&mut self, ticket: Ticket) -> Instant {
+        let kept = self.get(ticket.slot, ticket.id);
+        let mut flights = kept.iter().flat_map(|kept| &kept.flights);
+        let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
+        flight.map_or(Instant::ORIGIN, |flight| flight.give_up)
+    }
+
     /// Whether the outermost caller still waits for the call that this attempt belongs to.
     pub(super) fn is_wanted(&self, ticket: Ticket) -> bool {
         let mut next = Some(ticket);
@@ -138,3 +154,67 @@ impl Slab {
         self.spare.push(flights);
     }
 }
+
+/// Whether all callers of this plan are plain: events are all that is kept of them.
+pub(super) fn are_plain(plan: &RunPlan) -> bool {
+    let [caller] = plan.callers.as_slice() else { return false };
+    let policy = &caller.policy;
+    let asks = *policy.budget() != BudgetPlan::Unlimited
+        || policy.breaker().is_some()
+        || policy.hints().is_shared()
+        || policy.adaptive().is_some()
+        || policy.concurrency_limit().is_some()
+        || policy.rate_limit().is_some();
+    let parks = policy.limits().max_attempts().is_some_and(|most| most <= MAX_ATTEMPTS);
+    let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
+    let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
+    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
+    parks && sources && !asks && policy.hedge().is_none() && alone && at_once
+}
+
+/// The event that wakes this call at `at`; `None` when it has made too many attempts for one.
+///
+/// The last delay is left out unless a law of the policy draws from it, because a word that is zero
+/// need not be stored.
+#[inline]
+pub(super) fn wake(at: Instant, id: u32, call: &Parked, policy: &Policy) -> Option<CallerEvent> {
+    let fits = (1..=MAX_ATTEMPTS).contains(&call.attempts) && call.retries <= MAX_RETRIES;
+    let tag = (call.attempts << RETRY_BITS) | call.retries;
+    let prev = if draws_from_last(policy) { call.prev } else { Span::ZERO };
+    let words = [call.started.as_nanos(), prev.as_nanos()];
+    fits.then(|| CallerEvent::new(at, Class::Wake, id).with(tag, words))
+}
+
+/// Whether a call came along with this event.
+#[inline]
+pub(super) const fn carries_call(event: CallerEvent) -> bool {
+    event.tag() > 0
+}
+
+/// The call that came along.
+#[inline]
+pub(super) const fn call(event: CallerEvent) -> Parked {
+    let [started, prev] = event.words();
+    Parked {
+        started: Instant::from_nanos(started),
+        wake: event.at(),
+        prev: Span::from_nanos(prev),
+        attempts: event.tag() >> RETRY_BITS,
+        retries: event.tag() & MAX_RETRIES,
+    }
+}
+
+#[inline]
+fn draws_from_last(policy: &Policy) -> bool {
+    policy.backoff().jitter().is_decorrelated()
+        || policy.throttled_backoff().jitter().is_decorrelated()
+}
+
+/// Retry numbers have the lower half of a tag, attempts the upper one.
+const RETRY_BITS: u32 = 12;
+
+const MAX_RETRIES: u32 = (1 << RETRY_BITS) - 1;
+
+/// The most attempts that a call in an event can have made.
+pub(super) const MAX_ATTEMPTS: u32 = CallerEvent::MAX_TAG >> RETRY_BITS;
+const _: () = assert!(MAX_ATTEMPTS == MOST_PARKED_ATTEMPTS);

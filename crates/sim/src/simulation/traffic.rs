@@ -1,10 +1,12 @@
-//! Attempts on their way to the backend and answers on their way back.
+//! Attempts on their way to the backend over the connections of each process, and answers on their way back.
+
+use std::collections::VecDeque;
 
 use stagger_core::{Hint, Instant, Outcome, Span, Verdict};
 
 use super::slab::Ticket;
 use crate::dist::exponential;
-use crate::plan::{Backend, Hop, RunPlan};
+use crate::plan::{Backend, Fleet, Hop, RunPlan};
 use crate::queue::{CallerEvent, Class};
 use crate::server::{BackendState, QueuedAttempt};
 use crate::streams::{Purpose, RandomStream};
@@ -88,7 +90,15 @@ impl<'p> Traffic<'p> {
 
     /// The event of a worker that is done with `job` at `at`.
     pub(super) fn finish(at: Instant, job: &QueuedAttempt, shard: u32) -> CallerEvent {
-        CallerEvent::new(at, Class::Finish, job.id).with(shard, [pack(Self::ticket_of(job)), 0])
+        let mark = if job.refused { OF_REFUSAL } else { 0 };
+        let words = [pack(Self::ticket_of(job)), 0];
+        CallerEvent::new(at, Class::Finish, job.id).with(shard | mark, words)
+    }
+
+    /// The shard whose worker is done, and whether it was done with a refusal.
+    #[inline]
+    pub(super) const fn finished(event: CallerEvent) -> (u32, bool) {
+        (event.tag() & !OF_REFUSAL, event.tag() & OF_REFUSAL != 0)
     }
 
     /// The event of an answer of an inner layer, which takes no time.
@@ -109,6 +119,7 @@ impl<'p> Traffic<'p> {
         let tag = match outcome.verdict {
             Verdict::Throttled => OF_LIMIT,
             Verdict::Unprocessed => OF_PORT,
+            Verdict::Permanent => OF_OPERATOR,
             _ => 0,
         };
         // A hint of no time at all is still a hint, so zero stands for none.
@@ -124,6 +135,7 @@ impl<'p> Traffic<'p> {
             (Class::Served, _) => Verdict::Ok,
             (_, OF_LIMIT) => Verdict::Throttled,
             (_, OF_PORT) => Verdict::Unprocessed,
+            (_, OF_OPERATOR) => Verdict::Permanent,
             _ => Verdict::Transient,
         });
         match event.words()[1] {
@@ -147,15 +159,83 @@ impl<'p> Traffic<'p> {
 
 /// The tag of an attempt on its way to an inner layer; one more than the shard for the others.
 const INWARD: u32 = 0;
+
 /// Beside the shard, where the attempt is a bystander's: more than there are shards.
 const OF_OTHERS: u32 = Backend::MAX_SHARDS << 1;
+
 /// The tag of an answer that is a throttle.
 const OF_LIMIT: u32 = 1;
+
 /// The tag of an answer from an inner layer.
 const OF_INNER: u32 = 2;
+
 /// The tag of a refused connection.
 const OF_PORT: u32 = 3;
 
+/// The tag of a refusal that is not retried.
+const OF_OPERATOR: u32 = 4;
+
+/// Beside the shard, where a worker is done with a refusal.
+const OF_REFUSAL: u32 = Backend::MAX_SHARDS << 1;
+
 const fn pack(ticket: Ticket) -> u64 {
     ((ticket.number as u64) << 32) | ticket.slot as u64
+}
+
+/// Pools by process; none when connections are without limit.
+#[derive(Debug)]
+pub(super) struct Connections {
+    pools: Vec<ConnectionPool>,
+    count: u32,
+}
+
+#[derive(Clone, Debug, Default)]
+struct ConnectionPool {
+    taken: u32,
+    waiting: VecDeque<(Ticket, Instant)>,
+}
+
+impl Connections {
+    pub(super) fn new(fleet: &Fleet) -> Self {
+        let count = fleet.connections.map(|rule| rule.count);
+        let pools = count.map_or(0, |_| fleet.processes.max(1)) as usize;
+        Self { pools: vec![ConnectionPool::default(); pools], count: count.unwrap_or(u32::MAX) }
+    }
+
+    /// Whether connections are without limit.
+    #[inline]
+    pub(super) const fn are_free(&self) -> bool {
+        self.pools.is_empty()
+    }
+
+    /// Takes a connection if one is left.
+    pub(super) fn take(&mut self, process: u32) -> bool {
+        let Some(pool) = self.pools.get_mut(process as usize) else { return true };
+        let left = pool.taken < self.count;
+        pool.taken += u32::from(left);
+        left
+    }
+
+    /// An attempt waits for its turn.
+    pub(super) fn wait(&mut self, process: u32, ticket: Ticket, give_up: Instant) {
+        if let Some(pool) = self.pools.get_mut(process as usize) {
+            pool.waiting.push_back((ticket, give_up));
+        }
+    }
+
+    /// A connection is free: it goes to the first attempt that takes it, or back to the pool.
+    pub(super) fn release(
+        &mut self,
+        process: u32,
+        mut takes: impl FnMut(Ticket) -> bool,
+    ) -> Option<(Ticket, Instant)> {
+        let pool = self.pools.get_mut(process as usize)?;
+        while let Some((ticket, give_up)) = pool.waiting.pop_front() {
+            if takes(ticket) {
+                return Some((ticket, give_up));
+            }
+        }
+        pool.taken -= 1;
+        None
+    }
 }

@@ -1,11 +1,13 @@
-//! Claims with their conditions: where each holds, and where it does not (`docs/claims.md`).
+//! Claims of the guides about scenarios, and lessons that are printed under the tables they were written about.
 
 use stagger_core::budget::{FloorRate, WindowPlan};
-use stagger_core::{HintRule, Instant, LongHint, Rate, Ratio, Span};
+use stagger_core::concurrency::ConcurrencyPlan;
+use stagger_core::rate_limit::RatePlan;
+use stagger_core::{HintRule, Instant, LongHint, PolicyBuilder, Rate, Ratio, Span};
 use stagger_sim::{
-    ArrivalProcess, Backend, CallerLayer, Cancel, EntryReport, Fault, Fleet, Law, MeasurementPlan,
-    Named, Played, QueueDiscipline, Recovery, RecoveryVerdict, RunPlan, Schedule, Service,
-    Simulation, StormOptions, ThreadPool, Trouble, Workers,
+    ArrivalProcess, Backend, CATALOGUE, CallerLayer, Cancel, EntryReport, Fault, Fleet, Law,
+    MeasurementPlan, Named, Played, QueueDiscipline, Recovery, RecoveryVerdict, RunPlan, Schedule,
+    Service, Simulation, StormOptions, ThreadPool, Trouble, Workers,
 };
 
 use crate::fixture::{at, ms};
@@ -267,4 +269,64 @@ fn breakers_without_jitter_were_said_to_keep_a_stalled_server_down() {
         row.recovery.seconds.mean
     };
     assert!(took("full + breaker, no jitter") <= took("full + breaker"));
+}
+
+#[test]
+fn a_lesson_contradicted_the_table_of_other_parameters() {
+    let lesson = |name, options: &StormOptions| {
+        let named = Named::find(name).expect("it ships");
+        named.scenario(options).expect("the options are valid").lesson
+    };
+    let callers = |callers| StormOptions { callers: Some(callers), ..StormOptions::default() };
+    let up_at = |ms| StormOptions { up_at: Some(Span::from_millis(ms)), ..StormOptions::default() };
+    assert_eq!(lesson("stall", &callers(100)), "");
+    assert_eq!(lesson("retry-after", &up_at(1_000)), "");
+    assert_eq!(lesson("herd", &StormOptions { beside: Some(5), ..callers(1_000) }), "");
+    // Cases that ship are what the lesson was written about.
+    assert_ne!(lesson("stall", &callers(700)), "");
+    assert_ne!(lesson("lockstep", &up_at(200)), "");
+    let seeded = StormOptions { seed: Some(9), runs: Some(1), laws: vec![Law::Full], ..up_at(200) };
+    assert_ne!(lesson("lockstep", &seeded), "");
+    for named in CATALOGUE {
+        assert_ne!(lesson(named.name, &StormOptions::default()), "", "{}", named.name);
+    }
+}
+
+/// The stall at 700 calls a second of four attempts, which lasts for ever without a limit.
+fn limited(limit: impl FnOnce(PolicyBuilder) -> PolicyBuilder) -> RunPlan {
+    let mut plan = stall(700, full(4));
+    let policy = limit(plan.callers[0].policy.to_builder());
+    plan.callers[0].policy = policy.build().expect("a valid policy");
+    plan
+}
+
+#[test]
+fn a_concurrency_limit_was_said_to_save_an_overloaded_server_at_any_size() {
+    // The server serves 1000 a second and callers wait 0.5 s: an attempt that they gave up frees its place,
+    // and not its worker. So the limit bounds the load at places / 0.5 s, and ends the stall below 1000.
+    let places = |most| {
+        let plan = ConcurrencyPlan::new(most).and_then(|it| it.with_queue(1_000, ms(200)));
+        plan.expect("a valid limit")
+    };
+    assert_eq!(recovers(&stall(700, full(4))), None);
+    assert!(recovers(&limited(|policy| policy.concurrency_limit(places(400)))).is_some());
+    assert_eq!(recovers(&limited(|policy| policy.concurrency_limit(places(700)))), None);
+    // Each process has its own places, and together they are too many again.
+    let mut fleet = limited(|policy| policy.concurrency_limit(places(400)));
+    fleet.fleet.processes = 4;
+    assert_eq!(recovers(&fleet), None);
+    // Where the limit is small the server idles while callers are refused.
+    let tight =
+        play(&limited(|policy| policy.concurrency_limit(ConcurrencyPlan::new(2).expect("valid"))));
+    assert!(share(&tight) < 0.7, "{}", share(&tight));
+}
+
+#[test]
+fn a_rate_limit_was_said_to_save_an_overloaded_server_at_any_rate() {
+    let rate = |most| {
+        let plan = RatePlan::new(Rate::per_second(most), 10).expect("a valid limit");
+        plan.with_max_wait(ms(200))
+    };
+    assert!(recovers(&limited(|policy| policy.rate_limit(rate(900)))).is_some());
+    assert_eq!(recovers(&limited(|policy| policy.rate_limit(rate(1_200)))), None);
 }

@@ -2,12 +2,11 @@
 
 mod arrivals;
 mod budgets;
-mod bystanders;
 mod callers;
 mod claims;
+mod features;
 mod fixture;
 mod formulas;
-mod lessons;
 mod limits;
 mod recovery;
 mod troubles;

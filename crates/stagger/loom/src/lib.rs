@@ -8,7 +8,7 @@ mod atomic_budgets;
 mod breaker;
 #[path = "../../src/ledger/interval_budget.rs"]
 mod interval_budget;
-#[path = "../../src/ledger/shared/permits.rs"]
+#[path = "../../../redis/src/budget/permits.rs"]
 mod permits;
 #[path = "../../src/ledger/result_window.rs"]
 mod result_window;

@@ -1,4 +1,4 @@
-//! One ledger for each server that requests go to.
+//! One ledger for each server that requests go to, found without an allocation.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use ::http::{HeaderMap, Uri, header};
 use stagger_core::Policy;
 use stagger_core::breaker::Destination;
 
-use super::server_name::ServerName;
+use super::ServerName;
 use crate::{Clock, Ledgers, LocalLedger, Retrier};
 
 /// The scheme of requests that do not name theirs: those to a server that is connected already.

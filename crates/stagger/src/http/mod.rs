@@ -7,39 +7,42 @@
 //! | which requests may be sent twice | [`ByMethod`] |
 //! | a key that makes a POST safe to send twice | [`IdempotencyKey`] |
 //! | to tell the server which attempt it sees | [`AttemptHeaders`] |
+//! | to know which attempt of its caller a server serves | [`InboundAttempt`] |
 //! | the connection of a failed reply back | [`Drain`] |
+//! | the body of a reply that came before the deadline of its call | `DeadlineBody` |
 //!
 //! Nothing here speaks to a server, and nothing here retries: that is for `stagger::tower` and the
 //! integrations with clients.
 
-mod attempt_headers;
-mod chain;
 #[cfg(any(feature = "reqwest", feature = "tower"))]
-mod deadline;
+mod deadline_body;
 #[cfg(feature = "tower")]
 mod destinations;
 mod drain;
-mod idempotency;
+mod inbound;
 mod replay;
 mod replies;
-#[cfg(feature = "tower")]
+mod request_headers;
+#[cfg(any(feature = "reqwest", feature = "tower"))]
 mod server_name;
 mod tape;
 mod transport;
 
-pub use attempt_headers::AttemptHeaders;
-pub use chain::{ByBoxedChain, ByChain};
 #[cfg(any(feature = "reqwest", feature = "tower"))]
-pub(crate) use deadline::{BodyDeadline, late};
+pub use deadline_body::DeadlineBody;
 #[cfg(feature = "tower")]
 pub(crate) use destinations::Destinations;
 #[cfg(feature = "tower")]
 pub(crate) use drain::poll_drain;
 pub use drain::{DRAIN_LIMIT, Drain};
-pub use idempotency::{ByMethod, IdempotencyKey};
+pub(crate) use inbound::previous_attempts;
+pub use inbound::{InboundAttempt, InboundScope};
 pub use replay::{REPLAY_LIMIT, Replay, Replayable};
 pub use replies::HttpReplies;
+pub use request_headers::{AttemptHeaders, ByMethod, IdempotencyKey};
+#[cfg(any(feature = "reqwest", feature = "tower"))]
+pub(crate) use server_name::ServerName;
 pub use tape::Overtaken;
-pub use transport::classify_transport;
 #[cfg(feature = "tonic")]
 pub(crate) use transport::is_refused;
+pub use transport::{ByBoxedChain, ByChain, classify_transport};

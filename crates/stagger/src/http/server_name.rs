@@ -1,4 +1,4 @@
-//! The name of a server in a buffer on the stack, for lookups that allocate nothing.
+//! The name of a server, made on the stack, by which its ledger is found.
 
 use std::io::{Cursor, Write};
 
@@ -7,14 +7,14 @@ const ROOM: usize = 128;
 
 /// The text of a [`Destination`](stagger_core::breaker::Destination): scheme, host and port in small
 /// letters. Differs from it where the host ends with a dot.
-pub(super) struct ServerName {
+pub(crate) struct ServerName {
     bytes: [u8; ROOM],
     len: usize,
 }
 
 impl ServerName {
     /// `None` where the name is too long.
-    pub(super) fn new(scheme: &str, host: &str, port: u16) -> Option<Self> {
+    pub(crate) fn new(scheme: &str, host: &str, port: u16) -> Option<Self> {
         let mut bytes = [0; ROOM];
         let mut room = Cursor::new(&mut bytes[..]);
         write!(room, "{scheme}://{host}:{port}").ok()?;
@@ -24,7 +24,7 @@ impl ServerName {
     }
 
     /// The text.
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         // OK because only whole strings were written.
         std::str::from_utf8(&self.bytes[..self.len]).unwrap_or_default()
     }

@@ -1,11 +1,12 @@
-//! The meaning of the errors of hyper and h2, which have types of their own.
+//! The meaning of errors of clients, by their root cause: those of hyper and h2 have types of their own.
 
 use std::error::Error as StdError;
 
 use stagger_core::classify::{TransportRules, classify_error, classify_io, sources};
 use stagger_core::{Cause, Outcome, Remedy, Verdict};
 
-use crate::run::TIMED_OUT;
+use crate::Classifier;
+use crate::run::{TIMED_OUT, UNKNOWN};
 
 /// The meaning of an error of hyper, h2, tower's time limit or the system. The whole chain of sources
 /// is read, and the first error in it that tells decides.
@@ -95,6 +96,39 @@ pub(crate) fn is_refused(error: &h2::Error) -> bool {
 
 fn transport(verdict: Verdict) -> Outcome {
     Outcome::new(verdict).with_cause(Cause::Transport)
+}
+
+/// Classifies errors by the first in their chain that tells: an error of hyper, of h2, of the system, or a
+/// time limit. A chain that tells nothing is permanent. [`classify_transport`] has the table.
+///
+/// ```
+/// use std::io;
+/// use stagger::http::ByChain;
+/// use stagger::{Classifier, Verdict};
+/// let refused: Result<(), _> = Err(io::Error::from(io::ErrorKind::ConnectionRefused));
+/// assert_eq!(ByChain.classify(&refused).verdict, Verdict::Unprocessed);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByChain;
+
+impl<T, E: StdError + 'static> Classifier<T, E> for ByChain {
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
+        result.as_ref().err().map_or(Outcome::OK, |error| chain(error))
+    }
+}
+
+/// The same for errors in a box, as those of tower's own layers are.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByBoxedChain;
+
+impl<T> Classifier<T, Box<dyn StdError + Send + Sync>> for ByBoxedChain {
+    fn classify(&mut self, result: &Result<T, Box<dyn StdError + Send + Sync>>) -> Outcome {
+        result.as_ref().err().map_or(Outcome::OK, |error| chain(&**error))
+    }
+}
+
+fn chain(error: &(dyn StdError + 'static)) -> Outcome {
+    classify_transport(error).unwrap_or(UNKNOWN)
 }
 
 #[cfg(test)]

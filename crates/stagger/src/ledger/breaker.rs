@@ -118,6 +118,24 @@ impl LocalBreaker {
         self.lock().state(now)
     }
 
+    /// Opens until `until`, whatever its state.
+    pub(super) fn reopen(&self, now: Instant, until: Instant, open_time: Span) {
+        self.with_machine(now, |machine| machine.reopen(until, open_time));
+    }
+
+    /// Closes as if all probes had succeeded.
+    pub(super) fn reclose(&self, now: Instant) {
+        self.with_machine(now, |machine| {
+            let _ = machine.reclose(now);
+        });
+    }
+
+    /// The end of the open time, while it is open, and the length of the open time.
+    pub(super) fn open_times(&self, now: Instant) -> (Option<Instant>, Span) {
+        let machine = self.lock();
+        (machine.open_until(now), machine.open_time())
+    }
+
     /// The number of times that it opened.
     pub(super) fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
@@ -224,14 +242,14 @@ impl LocalBreaker {
         });
     }
 
-    pub(super) fn note(&self, moved: Option<Transition>) {
+    fn note(&self, moved: Option<Transition>) {
         if let Some(Transition::Opened { .. }) = moved {
             self.opened.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Does something with the machine as it stands at `now`, and publishes where it stands then.
-    pub(super) fn with_machine<T>(&self, now: Instant, act: impl FnOnce(&mut Breaker) -> T) -> T {
+    fn with_machine<T>(&self, now: Instant, act: impl FnOnce(&mut Breaker) -> T) -> T {
         let mut machine = self.lock();
         machine.wake(now);
         let answer = act(&mut machine);

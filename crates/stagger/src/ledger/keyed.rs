@@ -1,6 +1,7 @@
 //! One ledger a destination: bounded, with idle expiry, and no timer.
 
 use std::borrow::Borrow;
+use std::convert::Infallible;
 use std::fmt;
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,17 +10,17 @@ use stagger_core::breaker::Destination;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{ConfigError, Instant, Policy, Span};
 
-use super::ledger_shard::LedgerShard;
+use super::ledger_shard::{KeptLedger, LedgerShard};
 use super::local::{LedgerStats, LocalLedger};
 
 /// Ledgers kept by default: about 2 KB each, and more destinations than one process
 /// talks to.
-pub(super) const DEFAULT_BOUND: usize = 10_000;
+const DEFAULT_BOUND: usize = 10_000;
 /// The most that may be asked for: about 2 GB.
-pub(super) const MAX_BOUND: usize = 1_000_000;
+const MAX_BOUND: usize = 1_000_000;
 /// The time for which an unused ledger is kept by default: ten times the longest window, and ten times the
 /// default cap of an open time.
-pub(super) const DEFAULT_IDLE: Span = Span::from_secs(600);
+const DEFAULT_IDLE: Span = Span::from_secs(600);
 /// The most parts with a lock of their own: with more than this many threads in one instant, a look
 /// at a map would still take far less time than the call it is for.
 const MAX_SHARDS: usize = 16;
@@ -35,8 +36,10 @@ const SHARD_LEAST: usize = 64;
 /// its ledger finish with it.
 ///
 /// ```
-/// use stagger::retry::Ledger;
-/// use stagger::{breaker::Destination, budget::Charge, Instant, Ledgers, Policy};
+/// use stagger::engine::budget::Charge;
+/// use stagger::engine::breaker::Destination;
+/// use stagger::engine::Ledger;
+/// use stagger::{Instant, Ledgers, Policy};
 ///
 /// let ledgers = Ledgers::new(&Policy::default());
 /// let one = Destination::of_url("https://a.example/orders")?;
@@ -49,15 +52,17 @@ const SHARD_LEAST: usize = 64;
 /// assert_eq!(ledgers.ledger(now, &other).stats(now).level.retries, 2);
 /// # Ok::<(), stagger::ConfigError>(())
 /// ```
-pub struct Ledgers<K = Destination> {
-    inner: Arc<LedgersInner<K>>,
+///
+/// It keeps ledgers of other kinds too, which [`try_ledger`](Self::try_ledger) makes.
+pub struct Ledgers<K = Destination, L = LocalLedger> {
+    inner: Arc<LedgersInner<K, L>>,
 }
 
-struct LedgersInner<K> {
+struct LedgersInner<K, L> {
     policy: Policy,
     bound: usize,
     idle: Span,
-    shards: Box<[Mutex<LedgerShard<K>>]>,
+    shards: Box<[Mutex<LedgerShard<K, L>>]>,
     /// Chooses the shard: the same on every run, unlike the maps within the shards, so that it never
     /// depends on chance who makes room for whom.
     chooser: BuildHasherDefault<DefaultHasher>,
@@ -68,6 +73,14 @@ impl<K> Ledgers<K> {
     /// or as long as the budget's interval when that is longer.
     #[must_use]
     pub fn new(policy: &Policy) -> Self {
+        Self::of_kind(policy)
+    }
+}
+
+impl<K, L: KeptLedger> Ledgers<K, L> {
+    /// As [`new`](Ledgers::new), for ledgers of any kind.
+    #[must_use]
+    pub fn of_kind(policy: &Policy) -> Self {
         Self::of(*policy, DEFAULT_BOUND, DEFAULT_IDLE.max(memory(policy.budget())))
     }
 
@@ -88,7 +101,8 @@ impl<K> Ledgers<K> {
     /// # Errors
     /// `ledgers.idle` below the budget's window or interval, or zero: a budget forgotten earlier
     /// would grant twice.
-    pub fn with_idle(&self, idle: Span) -> Result<Self, ConfigError> {
+    pub fn with_idle(&self, idle: impl Into<Span>) -> Result<Self, ConfigError> {
+        let idle = idle.into();
         let least = memory(self.inner.policy.budget()).max(Span::from_nanos(1));
         if idle < least {
             let bound = format!("at least the budget's window or interval ({least})");
@@ -139,22 +153,8 @@ impl<K: Hash + Eq> Ledgers<K> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
-        let mut shard = lock(self.shard(key));
-        if let Some(known) = shard.find(now, key) {
-            return known;
-        }
-        shard.make_room(now, self.inner.idle);
-        shard.insert(now, key.to_owned(), Arc::new(LocalLedger::new(&self.inner.policy)))
-    }
-
-    /// The ledger of `key`, if there is one, by anything that is equal to the key.
-    #[cfg(all(feature = "http", feature = "tower"))]
-    pub(crate) fn find<Q>(&self, now: Instant, key: &Q) -> Option<Arc<LocalLedger>>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        lock(self.shard(key)).find(now, key)
+        let make = || Ok::<_, Infallible>(Arc::new(LocalLedger::new(&self.inner.policy)));
+        self.try_ledger(now, key, make).unwrap_or_else(|never| match never {})
     }
 
     /// The figures of the ledger of `key`, if there is one, without counting as a use.
@@ -174,11 +174,53 @@ impl<K: Hash + Eq> Ledgers<K> {
     where
         K: Clone,
     {
-        let figures = |ledger: &LocalLedger| ledger.stats(now);
-        self.inner.shards.iter().flat_map(|shard| lock(shard).all(figures)).collect()
+        self.map_all(|ledger| ledger.stats(now))
+    }
+}
+
+impl<K: Hash + Eq, L: KeptLedger> Ledgers<K, L> {
+    /// The ledger of `key`, made by `make` when there is none.
+    ///
+    /// # Errors
+    /// The error of `make`; then nothing is kept.
+    pub fn try_ledger<Q, E>(
+        &self,
+        now: Instant,
+        key: &Q,
+        make: impl FnOnce() -> Result<Arc<L>, E>,
+    ) -> Result<Arc<L>, E>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let mut shard = lock(self.shard(key));
+        if let Some(known) = shard.find(now, key) {
+            return Ok(known);
+        }
+        let made = make()?;
+        shard.make_room(now, self.inner.idle);
+        Ok(shard.insert(now, key.to_owned(), made))
     }
 
-    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<LedgerShard<K>> {
+    /// The ledger of `key`, if there is one, by anything that is equal to the key.
+    #[cfg(any(feature = "reqwest", all(feature = "http", feature = "tower")))]
+    pub(crate) fn find<Q>(&self, now: Instant, key: &Q) -> Option<Arc<L>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        lock(self.shard(key)).find(now, key)
+    }
+
+    /// The answers of `figures` for each ledger, in no particular order, without counting as a use.
+    pub fn map_all<T>(&self, figures: impl Fn(&L) -> T) -> Vec<(K, T)>
+    where
+        K: Clone,
+    {
+        self.inner.shards.iter().flat_map(|shard| lock(shard).all(&figures)).collect()
+    }
+
+    fn shard<Q: Hash + ?Sized>(&self, key: &Q) -> &Mutex<LedgerShard<K, L>> {
         let shards = &self.inner.shards;
         // OK because the remainder is below the number of shards, which is at most MAX_SHARDS.
         #[expect(clippy::cast_possible_truncation, reason = "below MAX_SHARDS")]
@@ -186,13 +228,13 @@ impl<K: Hash + Eq> Ledgers<K> {
     }
 }
 
-impl<K> Clone for Ledgers<K> {
+impl<K, L> Clone for Ledgers<K, L> {
     fn clone(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
     }
 }
 
-impl<K> fmt::Debug for Ledgers<K> {
+impl<K, L> fmt::Debug for Ledgers<K, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ledgers")
             .field("policy", &self.inner.policy)
@@ -203,7 +245,7 @@ impl<K> fmt::Debug for Ledgers<K> {
 }
 
 /// The time for which the grants of a budget still count.
-pub(super) fn memory(plan: &BudgetPlan) -> Span {
+fn memory(plan: &BudgetPlan) -> Span {
     match plan {
         BudgetPlan::Window(plan) => plan.window(),
         BudgetPlan::Interval(plan) => plan.interval(),
@@ -211,7 +253,7 @@ pub(super) fn memory(plan: &BudgetPlan) -> Span {
     }
 }
 
-pub(super) fn lock<K, L>(shard: &Mutex<LedgerShard<K, L>>) -> MutexGuard<'_, LedgerShard<K, L>> {
+fn lock<K, L>(shard: &Mutex<LedgerShard<K, L>>) -> MutexGuard<'_, LedgerShard<K, L>> {
     // Only a key's own `Hash` or `Eq` could panic in there, and a map is whole after that.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

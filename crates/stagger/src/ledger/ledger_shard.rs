@@ -8,15 +8,11 @@ use std::sync::Arc;
 use stagger_core::breaker::StateKind;
 use stagger_core::{Instant, Span};
 
-use super::local::LocalLedger;
-#[cfg(feature = "redis")]
-use super::shared::SharedLedger;
-
 /// The share of the ledgers that is evicted in one sweep when the bound is reached, so a sweep over all of
 /// them is paid for by that many insertions.
 const SWEPT_SHARE: usize = 16;
 
-pub(super) struct LedgerShard<K, L = LocalLedger> {
+pub(super) struct LedgerShard<K, L> {
     bound: usize,
     entries: HashMap<K, KeyedLedger<L>>,
     next_sweep: Instant,
@@ -24,23 +20,10 @@ pub(super) struct LedgerShard<K, L = LocalLedger> {
     made: u64,
 }
 
-/// A ledger whose breaker decides how long it is kept.
-pub(super) trait HasBreaker {
+/// A ledger that [`Ledgers`](crate::Ledgers) can keep: its breaker decides how long.
+pub trait KeptLedger {
     /// The state of its breaker, if there is one.
-    fn breaker(&self, now: Instant) -> Option<StateKind>;
-}
-
-impl HasBreaker for LocalLedger {
-    fn breaker(&self, now: Instant) -> Option<StateKind> {
-        self.state(now)
-    }
-}
-
-#[cfg(feature = "redis")]
-impl HasBreaker for SharedLedger {
-    fn breaker(&self, now: Instant) -> Option<StateKind> {
-        self.state(now)
-    }
+    fn breaker_state(&self, now: Instant) -> Option<StateKind>;
 }
 
 struct KeyedLedger<L> {
@@ -54,7 +37,7 @@ struct KeyedLedger<L> {
 /// last use, age.
 type Worth = (u8, bool, Instant, u64);
 
-impl<K, L: HasBreaker> LedgerShard<K, L> {
+impl<K, L: KeptLedger> LedgerShard<K, L> {
     pub(super) fn new(bound: usize) -> Self {
         Self { bound, entries: HashMap::new(), next_sweep: Instant::ORIGIN, made: 0 }
     }
@@ -90,7 +73,7 @@ impl<K, L: HasBreaker> LedgerShard<K, L> {
     }
 }
 
-impl<K: Hash + Eq, L: HasBreaker> LedgerShard<K, L> {
+impl<K: Hash + Eq, L: KeptLedger> LedgerShard<K, L> {
     pub(super) fn find<Q>(&mut self, now: Instant, key: &Q) -> Option<Arc<L>>
     where
         K: Borrow<Q>,
@@ -127,14 +110,14 @@ impl<K: Hash + Eq, L: HasBreaker> LedgerShard<K, L> {
 /// The rank of an open breaker.
 const OPEN: u8 = 2;
 
-impl<L: HasBreaker> KeyedLedger<L> {
+impl<L: KeptLedger> KeyedLedger<L> {
     /// A call holds it: a second one beside it would grant the same retries again.
     fn is_held(&self) -> bool {
         Arc::strong_count(&self.ledger) > 1
     }
 
     fn rank(&self, now: Instant) -> u8 {
-        match self.ledger.breaker(now) {
+        match self.ledger.breaker_state(now) {
             None | Some(StateKind::Closed) => 0,
             Some(StateKind::HalfOpen | StateKind::Ramp) => 1,
             Some(StateKind::Open) => OPEN,

@@ -8,8 +8,6 @@ use stagger_core::retry::Done;
 use stagger_core::{Outcome, Span};
 
 use crate::ledger::LedgerStats;
-#[cfg(feature = "redis")]
-use crate::ledger::SharedStats;
 
 const RETRIES: &str = "stagger.retries";
 const DELAY: &str = "stagger.retry.delay";
@@ -20,23 +18,19 @@ const LEVEL: &str = "stagger.budget.level";
 const GRANTS: &str = "stagger.budget.grants";
 const REFUSALS: &str = "stagger.budget.refusals";
 const REFUNDS: &str = "stagger.budget.refunds";
-#[cfg(feature = "redis")]
-const PERMITS: &str = "stagger.budget.permits";
-#[cfg(feature = "redis")]
-const LEASED: &str = "stagger.budget.leased";
-#[cfg(feature = "redis")]
-const LEASE_DENIED: &str = "stagger.budget.lease_denied";
-#[cfg(feature = "redis")]
-const LOCAL_GRANTED: &str = "stagger.budget.local_granted";
-#[cfg(feature = "redis")]
-const STORE_UP: &str = "stagger.budget.store_up";
-#[cfg(feature = "redis")]
-const HEARD: &str = "stagger.breaker.remote_moves";
-#[cfg(feature = "redis")]
-const PROBES: &str = "stagger.breaker.probes_leased";
 const BREAKER_STATE: &str = "stagger.breaker.state";
 const BREAKER_REFUSALS: &str = "stagger.breaker.refusals";
 const BREAKER_OPENINGS: &str = "stagger.breaker.openings";
+
+const ADAPTIVE_WAITS: &str = "stagger.adaptive.waits";
+const ADAPTIVE_REFUSALS: &str = "stagger.adaptive.refusals";
+
+const IN_FLIGHT: &str = "stagger.concurrency_limit.in_flight";
+const QUEUED: &str = "stagger.concurrency_limit.queued";
+const PLACE_WAITS: &str = "stagger.concurrency_limit.waits";
+const PLACE_REFUSALS: &str = "stagger.concurrency_limit.refusals";
+const RATE_WAITS: &str = "stagger.rate_limit.waits";
+const RATE_REFUSALS: &str = "stagger.rate_limit.refusals";
 
 const VERDICT: &str = "stagger.verdict";
 const STOP_REASON: &str = "stagger.stop_reason";
@@ -64,25 +58,26 @@ pub fn describe_metrics() {
     describe_gauge!(BREAKER_STATE, Unit::Count, "1 for the state that the breaker is in");
     describe_counter!(BREAKER_REFUSALS, Unit::Count, "Attempts that the breaker refused");
     describe_counter!(BREAKER_OPENINGS, Unit::Count, "How often the breaker opened");
-    #[cfg(feature = "redis")]
-    describe_shared();
+    describe_counter!(ADAPTIVE_WAITS, Unit::Count, "Attempts that the adaptive limit had wait");
+    describe_counter!(ADAPTIVE_REFUSALS, Unit::Count, "Attempts that the adaptive limit refused");
+    describe_attempt_limits();
+    #[cfg(feature = "tonic")]
+    super::grpc::describe();
 }
 
-#[cfg(feature = "redis")]
-fn describe_shared() {
-    describe_gauge!(PERMITS, Unit::Count, "Leased permits that are left");
-    describe_counter!(LEASED, Unit::Count, "Permits that the store granted");
-    describe_counter!(LEASE_DENIED, Unit::Count, "Permits that the store did not grant");
-    describe_counter!(LOCAL_GRANTED, Unit::Count, "Retries granted while the store was away");
-    describe_counter!(HEARD, Unit::Count, "Moves of a shared breaker for what others saw");
-    describe_counter!(PROBES, Unit::Count, "Probes that the store granted");
-    describe_gauge!(STORE_UP, Unit::Count, "1 while the store answers");
+fn describe_attempt_limits() {
+    describe_gauge!(IN_FLIGHT, Unit::Count, "Attempts that hold a place by the concurrency limit");
+    describe_gauge!(QUEUED, Unit::Count, "Attempts that wait for a place");
+    describe_counter!(PLACE_WAITS, Unit::Count, "Attempts that had to wait for a place");
+    describe_counter!(PLACE_REFUSALS, Unit::Count, "Attempts that got no place");
+    describe_counter!(RATE_WAITS, Unit::Count, "Attempts that the rate limit had wait");
+    describe_counter!(RATE_REFUSALS, Unit::Count, "Attempts that the rate limit refused");
 }
 
 /// Reports the figures of a ledger under the name of its destination. Nothing counts them in
 /// between, so call it before each scrape, or every few seconds.
 ///
-/// An unlimited budget has the level infinity. Without a breaker, nothing is said of one.
+/// An unlimited budget has the level infinity. Without a breaker or a limit, nothing is said of one.
 ///
 /// ```
 /// use stagger::{Clock, Policy, Retrier, StdTime, observe};
@@ -97,6 +92,20 @@ pub fn report_ledger(destination: &'static str, stats: &LedgerStats) {
     counter!(GRANTS, labels(name)).absolute(stats.grants);
     counter!(REFUSALS, labels(name)).absolute(stats.refusals);
     counter!(REFUNDS, labels(name)).absolute(stats.refunds);
+    if let Some(adaptive) = stats.adaptive {
+        counter!(ADAPTIVE_WAITS, labels(name)).absolute(adaptive.waits);
+        counter!(ADAPTIVE_REFUSALS, labels(name)).absolute(adaptive.refusals);
+    }
+    if let Some(places) = stats.concurrency_limit {
+        gauge!(IN_FLIGHT, labels(name)).set(float(places.in_flight));
+        gauge!(QUEUED, labels(name)).set(float(places.queued));
+        counter!(PLACE_WAITS, labels(name)).absolute(places.waits);
+        counter!(PLACE_REFUSALS, labels(name)).absolute(places.refusals);
+    }
+    if let Some(rate) = stats.rate_limit {
+        counter!(RATE_WAITS, labels(name)).absolute(rate.waits);
+        counter!(RATE_REFUSALS, labels(name)).absolute(rate.refusals);
+    }
     let Some(state) = stats.breaker else { return };
     for (kind, label) in STATES {
         let labels = labelled(name, BREAKER_STATE, label);
@@ -104,20 +113,6 @@ pub fn report_ledger(destination: &'static str, stats: &LedgerStats) {
     }
     counter!(BREAKER_REFUSALS, labels(name)).absolute(stats.breaker_refusals);
     counter!(BREAKER_OPENINGS, labels(name)).absolute(stats.breaker_opened);
-}
-
-/// Reports the figures of a shared ledger, those of [`report_ledger`] included.
-#[cfg(feature = "redis")]
-pub fn report_shared(destination: &'static str, stats: &SharedStats) {
-    report_ledger(destination, &stats.ledger);
-    let name = Some(destination);
-    gauge!(PERMITS, labels(name)).set(float(stats.permits));
-    counter!(LEASED, labels(name)).absolute(stats.leased);
-    counter!(LEASE_DENIED, labels(name)).absolute(stats.lease_denied);
-    counter!(LOCAL_GRANTED, labels(name)).absolute(stats.local_granted);
-    counter!(HEARD, labels(name)).absolute(stats.breaker_remote_moves);
-    counter!(PROBES, labels(name)).absolute(stats.probes_leased);
-    gauge!(STORE_UP, labels(name)).set(if stats.store_down { 0.0 } else { 1.0 });
 }
 
 pub(super) fn retried(name: Option<&'static str>, delay: Span, outcome: &Outcome) {

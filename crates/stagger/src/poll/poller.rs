@@ -47,7 +47,8 @@ impl<Z> Poller<Z> {
     ///
     /// # Errors
     /// A base or a deadline of zero: the one would be a hot loop, the other leaves no time to look.
-    pub fn new(backoff: Backoff, deadline: Span, time: Z) -> Result<Self, ConfigError> {
+    pub fn new(backoff: Backoff, deadline: impl Into<Span>, time: Z) -> Result<Self, ConfigError> {
+        let deadline = deadline.into();
         for (field, span) in [("backoff.base", backoff.base()), ("limits.deadline", deadline)] {
             if span.is_zero() {
                 return Err(ConfigError::new(field, span, "above zero for a poll"));

@@ -24,6 +24,7 @@ use stagger_core::Span;
 /// assert_eq!(look(200, &[]), Progress::Ready(200));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Progress<T> {
     /// It is ready.
     Ready(T),

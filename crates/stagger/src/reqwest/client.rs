@@ -24,7 +24,7 @@ pub fn client_builder() -> ::reqwest::ClientBuilder {
 /// assert!(reply.status().is_success());
 ///
 /// let order = client.post("https://example.com/orders").body("one bolt");
-/// order.idempotent(true).send().await?;
+/// order.idempotent().send().await?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]

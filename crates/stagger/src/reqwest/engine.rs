@@ -3,19 +3,20 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use ::reqwest::{Method, Request, Response};
+use ::reqwest::{Method, Request, Response, Url};
 use stagger_core::breaker::Destination;
 use stagger_core::classify::is_idempotent;
 use stagger_core::retry::Stop;
 use stagger_core::{Instant, Remedy, Verdict};
 
-use super::classifier::BySend;
-use super::failed_body::{DRAIN_TIME, FailedBody};
-use super::replayable_request::ReplayableRequest;
-use super::reply::{bounded, buffer};
+use super::attempt::{BySend, ReplayableRequest};
+use super::reply::{DRAIN_TIME, FailedBody, bounded, buffer};
 use super::{CallOptions, ClientOptions, SendError};
-use crate::http::{ByMethod, HttpReplies, IdempotencyKey};
-use crate::{AttemptInfo, CallReport, Clock, Error, Ledgers, Policy, Retrier, TokioTime};
+use crate::http::{ByMethod, HttpReplies, IdempotencyKey, ServerName};
+use crate::observe::HttpSpan;
+use crate::{
+    AttemptInfo, CallReport, Clock, Error, Ledgers, LocalLedger, Policy, Retrier, TokioTime,
+};
 
 /// A policy, what its calls remember for each destination, and how requests are made.
 #[derive(Clone, Debug)]
@@ -75,19 +76,30 @@ impl Engine {
         let limit = retrier.policy().limits().deadline();
         let until = limit.map(|limit| TokioTime.now() + limit);
         let hedged = retrier.policy().hedge().is_some();
-        let kept = Arc::new(ReplayableRequest::new(request, self.options.replay_limit, hedged));
-        let classifier = self.classifier(&kept, until);
-        let run = retrier.call().classified_by(classifier).idempotent(idempotent).report(report);
-        let (kept, send) = (&kept, &send);
+        let request = (request, call.built_here);
+        let kept = &ReplayableRequest::new(request, self.options.replay_limit, hedged);
+        let classifier = BySend { options: &self.options, kept, until, drain: None };
+        let send = &send;
         let attempt = |attempt: AttemptInfo| async move {
-            let request = self.prepare(kept, &attempt).await?;
-            let reply = send(request, attempt.remedy).await?;
-            self.read(reply, call.buffered).await
+            let mut span = HttpSpan::start(attempt.number, || kept.target());
+            let sent = span.follow(async {
+                let request = self.prepare(kept, &attempt).await?;
+                send(request, attempt.remedy).await
+            });
+            match sent.await {
+                Ok(reply) => {
+                    span.replied(reply.status().as_u16());
+                    self.read(reply, call.buffered).await
+                }
+                Err(error) => {
+                    span.failed(error.kind());
+                    Err(error)
+                }
+            }
         };
-        let answer = match hedged {
-            true => run.run_hedged_with(attempt).await,
-            false => run.run_with(attempt).await,
-        };
+        let call = retrier.retry_with(attempt).classified_by(classifier).report(report);
+        let call = if idempotent { call } else { call.not_idempotent() };
+        let answer = if hedged { call.hedged().await } else { call.await };
         answer.map(|reply| finish(reply, report, until))
     }
 
@@ -98,13 +110,12 @@ impl Engine {
         report: &mut CallReport,
     ) -> Result<Response, Error<SendError>> {
         let mut error = Some(error);
-        let run = self.retrier.retry_if(|_: &SendError| false).report(report);
         // There is one attempt, so it has the error.
-        run.run(|| {
+        let refused = self.retrier.retry(|| {
             let error = error.take();
             std::future::ready(Err(error.map_or(SendError::NotReplayable, SendError::Reqwest)))
-        })
-        .await
+        });
+        refused.when(|_| false).report(report).await
     }
 
     /// A key for a request that could not be sent twice without one.
@@ -122,13 +133,21 @@ impl Engine {
         if self.options.ledger.is_some() {
             return retrier;
         }
-        // A URL without a host fails in reqwest, before anybody is called.
-        match Destination::of_url(request.url().as_str()) {
-            Ok(destination) => {
-                retrier.with_ledger(self.ledgers.ledger(TokioTime.now(), &destination))
-            }
-            Err(_) => retrier,
+        match self.ledger(request.url()) {
+            Some(ledger) => retrier.with_ledger(ledger),
+            // A URL without a host fails in reqwest, before anybody is called.
+            None => retrier,
         }
+    }
+
+    /// The ledger of the server of this URL. Nearly every request goes to a server that is known, and finds its
+    /// ledger by a name on the stack.
+    fn ledger(&self, url: &Url) -> Option<Arc<LocalLedger>> {
+        let now = TokioTime.now();
+        let name = ServerName::new(url.scheme(), url.host_str()?, url.port_or_known_default()?);
+        let known = name.and_then(|name| self.ledgers.find(now, name.as_str()));
+        let make = || Some(self.ledgers.ledger(now, &Destination::of_url(url.as_str()).ok()?));
+        known.or_else(make)
     }
 
     async fn prepare(
@@ -148,18 +167,13 @@ impl Engine {
         Ok(request)
     }
 
-    fn classifier(&self, kept: &Arc<ReplayableRequest>, until: Option<Instant>) -> BySend {
-        let (options, kept) = (Arc::clone(&self.options), Arc::clone(kept));
-        BySend { options, kept, until, drain: None }
-    }
-
     /// Reads of the reply what belongs to the attempt: of a failed one, only what a provider's classifier
-    /// has to see.
+    /// has to see, or what may hold a hint.
     async fn read(&self, reply: Response, limit: Option<usize>) -> Result<Response, SendError> {
         let outcome = self.replies.reply(reply.status(), reply.headers());
         if outcome.verdict != Verdict::Ok {
             let reply = FailedBody::share(reply, outcome);
-            if let (Some(_), Some(body)) = (&self.options.provider, FailedBody::of(&reply)) {
+            if let Some(body) = FailedBody::of(&reply).filter(|_| self.options.reads_bodies()) {
                 body.drain(DRAIN_TIME).await;
             }
             return Ok(reply);

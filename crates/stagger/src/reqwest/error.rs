@@ -34,6 +34,20 @@ impl SendError {
             _ => None,
         }
     }
+
+    /// The failure as a value of `error.type`.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Reqwest(error) if error.is_timeout() => "timeout",
+            Self::Reqwest(error) if error.is_connect() => "connect",
+            Self::Reqwest(error) if error.is_builder() => "builder",
+            Self::Reqwest(error) if error.is_redirect() => "redirect",
+            Self::Reqwest(error) if error.is_body() => "body",
+            Self::Reqwest(_) => "request",
+            Self::NotReplayable => "not_replayable",
+            Self::TooLarge { .. } | Self::Middleware(_) => "_OTHER",
+        }
+    }
 }
 
 impl fmt::Display for SendError {
@@ -47,11 +61,12 @@ impl fmt::Display for SendError {
     }
 }
 
+/// The source of the error below, whose text this one has: so a chain prints each text once.
 impl StdError for SendError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Reqwest(error) => Some(error),
-            Self::Middleware(error) => Some(&**error),
+            Self::Reqwest(error) => error.source(),
+            Self::Middleware(error) => error.source(),
             Self::TooLarge { .. } | Self::NotReplayable => None,
         }
     }

@@ -13,7 +13,7 @@
 //! | --- | --- |
 //! | what is retried? | 408, 429, 500, 502-504, 520-524, 529, and failures of the transport that may heal |
 //! | which methods? | GET, HEAD, OPTIONS, TRACE, PUT, DELETE; others only when the server cannot have acted, with an `Idempotency-Key`, or with [`RequestBuilder::idempotent`] |
-//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error. A failed reply has the end of the call, [`Done`](crate::retry::Done), among its extensions |
+//! | what comes back? | the last reply as it is, whatever its status, so ask [`error_for_status`](::reqwest::Response::error_for_status) as ever; or the last error. A failed reply has the end of the call, [`Done`](crate::Done), among its extensions |
 //! | which request bodies? | bytes at once; streams are kept while they are sent, up to [`REPLAY_LIMIT`](crate::http::REPLAY_LIMIT) |
 //! | what does the time limit of an attempt cover? | up to the head; with [`RequestBuilder::buffered`] the body too |
 //! | what does the deadline cover? | the whole call, the reading of the body included: one that stalls ends then, with an error whose `is_timeout` is true |
@@ -22,6 +22,7 @@
 //! | 401? | permanent, unless there is [`ClientOptions::refresh`]: then once more |
 //! | 421? | permanent, unless there is [`ClientOptions::fresh_client`]: then once over that one |
 //! | 425? | once more |
+//! | which hints? | those of the headers; with [`ClientOptions::body_hints`] also `"retryDelay"` in the body of a failed reply |
 //! | who shares budget and breaker? | all calls of all clones to one scheme, host and port |
 //!
 //! Pitfalls:
@@ -36,17 +37,16 @@
 //! - A time limit of the request or the client is one for each attempt, beside the policy's.
 //! - There is no support for wasm.
 
-mod classifier;
+mod attempt;
 mod client;
 mod engine;
 mod error;
-mod failed_body;
 #[cfg(feature = "reqwest-middleware")]
 mod middleware;
 mod options;
-mod replayable_request;
 mod reply;
 mod request;
+mod transport;
 
 pub use client::{Client, client_builder};
 pub use error::SendError;

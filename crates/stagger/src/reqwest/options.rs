@@ -25,6 +25,7 @@ type Refresh = dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Syn
 pub struct ClientOptions {
     pub(super) replies: HttpReplies,
     pub(super) provider: Option<Arc<Provider>>,
+    pub(super) body_hints: bool,
     pub(super) transport: TransportRules,
     pub(super) key: Option<fn() -> IdempotencyKey>,
     pub(super) ledger: Option<Arc<LocalLedger>>,
@@ -49,6 +50,7 @@ impl ClientOptions {
         Self {
             replies: HttpReplies::default(),
             provider: None,
+            body_hints: false,
             transport: TransportRules::default(),
             key: None,
             ledger: None,
@@ -76,6 +78,14 @@ impl ClientOptions {
         classifier: impl Fn(StatusCode, &HeaderMap, &[u8]) -> Option<Outcome> + Send + Sync + 'static,
     ) -> Self {
         self.provider = Some(Arc::new(classifier));
+        self
+    }
+
+    /// Reads the hint of a failed reply that has none in its headers out of its body: `"retryDelay": "58s"`, as
+    /// Google's interfaces write it. Up to 64 KiB of the body are waited for up to 100 ms. Default: no,
+    /// except of bodies that a [`provider`](Self::provider) classifies.
+    pub const fn body_hints(mut self) -> Self {
+        self.body_hints = true;
         self
     }
 
@@ -167,6 +177,13 @@ impl ClientOptions {
     }
 }
 
+impl ClientOptions {
+    /// Whether a failed reply is read before it is classified.
+    pub(super) const fn reads_bodies(&self) -> bool {
+        self.provider.is_some() || self.body_hints
+    }
+}
+
 impl fmt::Debug for ClientOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ClientOptions")
@@ -180,6 +197,8 @@ impl fmt::Debug for ClientOptions {
 #[derive(Clone, Debug, Default)]
 #[must_use = "options do nothing until a call has them"]
 pub struct CallOptions {
+    /// Whether the request was made by our own builder.
+    pub(super) built_here: bool,
     pub(super) policy: Option<Policy>,
     pub(super) idempotent: Option<bool>,
     pub(super) key: Option<IdempotencyKey>,
@@ -199,9 +218,15 @@ impl CallOptions {
         self
     }
 
-    /// Whether the request may be sent twice, on the caller's word, whatever its method and headers.
-    pub const fn idempotent(mut self, idempotent: bool) -> Self {
-        self.idempotent = Some(idempotent);
+    /// The request may be sent twice, on the caller's word, whatever its method and headers.
+    pub const fn idempotent(mut self) -> Self {
+        self.idempotent = Some(true);
+        self
+    }
+
+    /// The request must not be sent twice, whatever its method and headers.
+    pub const fn not_idempotent(mut self) -> Self {
+        self.idempotent = Some(false);
         self
     }
 

@@ -1,8 +1,10 @@
-//! Replies whose body is read within their attempt, or until the deadline of their call.
+//! Replies: read within their attempt, until the deadline of their call, or while a failed call waits.
 
-use std::future::poll_fn;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 
 use ::http::response::Parts;
 use ::reqwest::{Body, Response, ResponseBuilderExt};
@@ -11,8 +13,8 @@ use http_body::{Body as _, Frame, SizeHint};
 use stagger_core::Instant;
 
 use super::SendError;
-use crate::TokioTime;
-use crate::http::{BodyDeadline, late};
+use crate::http::{DRAIN_LIMIT, DeadlineBody};
+use crate::{Outcome, Sleep, Span, TokioTime};
 
 /// Reads the whole reply, at most `limit` bytes.
 pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, SendError> {
@@ -34,9 +36,11 @@ pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, Se
 
 /// The same reply, whose body fails when it has nothing to give at the deadline of the call.
 pub(super) fn bounded(reply: Response, until: Instant) -> Response {
+    if reply.content_length() == Some(0) {
+        return reply;
+    }
     let (parts, inner) = take_apart(reply);
-    let deadline = Some(BodyDeadline::new(TokioTime, until));
-    let body = Body::wrap(Bounded { inner, deadline });
+    let body = Body::wrap(DeadlineBody::new(inner, Some((TokioTime, until))));
     Response::from(::http::Response::from_parts(parts, body))
 }
 
@@ -44,41 +48,154 @@ pub(super) fn bounded(reply: Response, until: Instant) -> Response {
 pub(super) fn take_apart(reply: Response) -> (Parts, Body) {
     let url = reply.url().clone();
     let (mut parts, body) = ::http::Response::from(reply).into_parts();
-    if let Ok(marked) = ::http::Response::builder().url(url).body(()) {
-        parts.extensions.extend(marked.into_parts().0.extensions);
+    let mut marked = ::http::Response::builder();
+    if let Some(extensions) = marked.extensions_mut() {
+        std::mem::swap(extensions, &mut parts.extensions);
+    }
+    // A builder with nothing but extensions always builds.
+    if let Ok(marked) = marked.url(url).body(()) {
+        parts.extensions = marked.into_parts().0.extensions;
     }
     (parts, body)
 }
 
-/// A body with a deadline, until that has passed.
-struct Bounded {
-    inner: Body,
-    deadline: Option<BodyDeadline<TokioTime>>,
+/// The time limit for reading a failed reply: after it a new connection is cheaper.
+pub(super) const DRAIN_TIME: Span = Span::from_millis(100);
+
+/// A body that the reply and the call share. What the call has read is still in the reply, for the
+/// caller who gets it.
+#[derive(Clone)]
+pub(super) struct FailedBody {
+    ahead: Arc<Mutex<ReadAhead>>,
+    /// The outcome of the reply by its status and its headers.
+    outcome: Outcome,
 }
 
-impl http_body::Body for Bounded {
+/// A body of which something was read already. An error that was met comes in its place, or a body
+/// that broke off would seem whole.
+struct ReadAhead {
+    read: VecDeque<Result<Frame<Bytes>, ::reqwest::Error>>,
+    rest: Body,
+    /// The bytes that may still be read ahead.
+    room: u64,
+}
+
+impl FailedBody {
+    /// The same reply, with a body that can be read ahead, and with its outcome.
+    pub(super) fn share(reply: Response, outcome: Outcome) -> Response {
+        let (mut parts, rest) = take_apart(reply);
+        let ahead = ReadAhead { read: VecDeque::new(), rest, room: DRAIN_LIMIT };
+        let body = Self { ahead: Arc::new(Mutex::new(ahead)), outcome };
+        parts.extensions.insert(body.clone());
+        Response::from(::http::Response::from_parts(parts, Body::wrap(body)))
+    }
+
+    /// Leaves the body to the caller that gets the reply.
+    pub(super) fn hand_over(reply: &mut Response) {
+        reply.extensions_mut().remove::<Self>();
+    }
+
+    /// The body of a reply that is shared.
+    pub(super) fn of(reply: &Response) -> Option<&Self> {
+        reply.extensions().get()
+    }
+
+    /// The outcome of the reply by its status and its headers.
+    pub(super) const fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Reads ahead for at most `limit`: the connection is free when the whole body was read.
+    pub(super) fn drain(&self, limit: Span) -> Drain {
+        Drain { body: self.clone(), timer: Box::pin(TokioTime.sleep(limit)) }
+    }
+
+    /// The bytes that were read ahead.
+    pub(super) fn known(&self) -> Bytes {
+        let ahead = self.lock();
+        let frames = ahead.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
+        let mut known = BytesMut::new();
+        frames.for_each(|bytes| known.extend_from_slice(bytes));
+        known.freeze()
+    }
+
+    /// A body that panicked is not read on by anybody who minds.
+    fn lock(&self) -> MutexGuard<'_, ReadAhead> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ReadAhead {
+    /// Ready when there is nothing more to read, or no room for it.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.rest.size_hint().lower() > self.room {
+            return Poll::Ready(());
+        }
+        while self.room > 0 {
+            let Poll::Ready(frame) = Pin::new(&mut self.rest).poll_frame(context) else {
+                return Poll::Pending;
+            };
+            let Some(frame) = frame else { break };
+            let data = frame.as_ref().ok().and_then(Frame::data_ref);
+            // OK because no target has pointers of more than 64 bits. At least one, or a body of
+            // empty frames would have no bound.
+            self.room = self.room.saturating_sub(data.map_or(0, Bytes::len).max(1) as u64);
+            let failed = frame.is_err();
+            self.read.push_back(frame);
+            if failed {
+                break;
+            }
+        }
+        Poll::Ready(())
+    }
+}
+
+impl http_body::Body for FailedBody {
     type Data = Bytes;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Error = ::reqwest::Error;
 
     fn poll_frame(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        if let Poll::Ready(frame) = Pin::new(&mut self.inner).poll_frame(context) {
-            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+    ) -> Poll<Option<Result<Frame<Bytes>, ::reqwest::Error>>> {
+        let mut ahead = self.lock();
+        match ahead.read.pop_front() {
+            Some(frame) => Poll::Ready(Some(frame)),
+            None => Pin::new(&mut ahead.rest).poll_frame(context),
         }
-        let Some(deadline) = &mut self.deadline else { return Poll::Pending };
-        ready!(deadline.poll_passed(context));
-        // The rest is of no use to anybody, so its connection is let go.
-        (self.inner, self.deadline) = (Body::default(), None);
-        Poll::Ready(Some(Err(late().into())))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        let ahead = self.lock();
+        ahead.read.is_empty() && ahead.rest.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let ahead = self.lock();
+        let frames = ahead.read.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
+        // OK because no target has pointers of more than 64 bits.
+        let read = frames.map(Bytes::len).sum::<usize>() as u64;
+        let rest = ahead.rest.size_hint();
+        let mut size = SizeHint::new();
+        if let Some(upper) = rest.upper() {
+            size.set_upper(upper.saturating_add(read));
+        }
+        size.set_lower(rest.lower().saturating_add(read));
+        size
+    }
+}
+
+/// Reads a failed reply ahead, until its end or for a limited time.
+pub(super) struct Drain {
+    body: FailedBody,
+    timer: Pin<Box<<TokioTime as Sleep>::Timer>>,
+}
+
+impl Future for Drain {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let read = self.body.lock().poll_read(context);
+        if read.is_ready() { read } else { self.timer.as_mut().poll(context) }
     }
 }

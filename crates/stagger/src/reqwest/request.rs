@@ -156,9 +156,14 @@ impl RequestBuilder {
         self.map_call(|call| call.policy(policy))
     }
 
-    /// Says whether the request may be sent twice; see [`CallOptions::idempotent`].
-    pub fn idempotent(self, idempotent: bool) -> Self {
-        self.map_call(|call| call.idempotent(idempotent))
+    /// Says that the request may be sent twice; see [`CallOptions::idempotent`].
+    pub fn idempotent(self) -> Self {
+        self.map_call(CallOptions::idempotent)
+    }
+
+    /// Says that the request must not be sent twice; see [`CallOptions::not_idempotent`].
+    pub fn not_idempotent(self) -> Self {
+        self.map_call(CallOptions::not_idempotent)
     }
 
     /// Sends `key` on every attempt; see [`CallOptions::idempotency_key`].
@@ -197,7 +202,8 @@ impl RequestBuilder {
     /// # Errors
     /// As for [`Client::execute`]. A request that could not be built is a permanent failure.
     pub async fn send(self) -> Result<Response, Error<SendError>> {
-        let Self { client, request, call } = self;
+        let Self { client, request, mut call } = self;
+        call.built_here = true;
         client.call(request.build(), call).await
     }
 

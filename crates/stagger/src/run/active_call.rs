@@ -2,17 +2,18 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::task::Waker;
 
-use stagger_core::retry::{
-    Action, Call, Detached, FirstAttempt, FirstRefused, Launched, Ledger, Session, Wait,
-};
+use stagger_core::retry::{Action, Call, Done, FirstAttempt, Launched, Ledger, LimitPermit, Stop};
 use stagger_core::{Entropy, Instant, Outcome, Span};
 
+use super::call_record::CallRecord;
+use super::call_state::{CallState, DestinationView, Since};
 use super::clock_precision::ClockPrecision;
+use super::error::CallEnd;
 use super::history::Mark;
 use super::{AttemptInfo, NextStep, Retrier, nested};
 use crate::clock::{Clock, Sleep};
-use crate::observe;
 
 /// One call between its start and its end. `R` is its retrier, borrowed or shared.
 ///
@@ -28,46 +29,6 @@ pub(crate) struct ActiveCall<R, L> {
     abandon: fn(&mut Self),
 }
 
-/// The state of a call. It borrows nothing, so that a future with a name can hold it.
-enum CallState {
-    /// Nothing has asked for the time yet, and nothing is taken.
-    Unstarted {
-        idempotent: bool,
-    },
-    /// The first attempt is under way. Nearly every call ends with it, and every call under way is a
-    /// future that holds this: so until it has settled, a call keeps no session.
-    First {
-        attempt: FirstAttempt,
-        since: Since,
-        single: bool,
-    },
-    /// Anything that comes later.
-    Running(Box<RunningCall>),
-    Ended,
-}
-
-/// The known start of the first attempt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Since {
-    /// A moment ago, by a clock that may lag a little; the attempt has not been seen to take time.
-    Recent,
-    /// A moment ago, to the nanosecond; the attempt has not been seen to take time.
-    Now,
-    /// Some time ago: the attempt takes time.
-    Before,
-}
-
-/// A call whose session has started.
-struct RunningCall {
-    session: Detached,
-    /// Whether it is under the retrier's policy of one attempt.
-    single: bool,
-    /// The attempt under way; hedged calls keep their own list.
-    launched: Option<Launched>,
-    /// The time of the last event.
-    now: Instant,
-}
-
 impl<R, L> ActiveCall<R, L> {
     /// A call that has not begun; with the ledger of its destination, where that is not the retrier's.
     pub(crate) const fn new<Z>(retrier: R, ledger: Option<Arc<L>>, idempotent: bool) -> Self
@@ -77,7 +38,8 @@ impl<R, L> ActiveCall<R, L> {
         for<'l> &'l L: Ledger,
     {
         let abandon = Self::abandon::<Z>;
-        Self { retrier, ledger, state: CallState::Unstarted { idempotent }, abandon }
+        let state = CallState::Unstarted { idempotent, started: None };
+        Self { retrier, ledger, state, abandon }
     }
 
     /// The caller is gone, with whatever attempt is under way.
@@ -98,69 +60,112 @@ where
     Z: Clock,
     for<'l> &'l L: Ledger,
 {
+    /// Whether anything has started the call, so that a ledger is told of its success.
+    #[inline]
+    pub(super) const fn is_started(&self) -> bool {
+        !matches!(self.state, CallState::Unstarted { .. })
+    }
+
+    /// Whether the first attempt may start without any time known.
+    #[inline]
+    pub(super) fn needs_no_time(&self) -> bool {
+        self.retrier.precision() == ClockPrecision::None
+    }
+
     /// Begins the call, whose first attempt may be ready at once. The clock is read as far as the
     /// policy needs it, because it costs more than all the rest: when it needs none, the session
     /// starts only when the attempt turns out to take time.
-    #[inline]
-    pub(super) fn begin(&mut self, timed: bool) -> Action<AttemptInfo> {
+    #[inline(always)]
+    pub(super) fn begin(&mut self, timed: bool) -> Action<()> {
         let precision = if timed { ClockPrecision::Exact } else { self.retrier.precision() };
-        match precision {
-            ClockPrecision::None => Action::Attempt(AttemptInfo::first(self.retrier.policy())),
-            ClockPrecision::Recent => self.start_at(self.retrier.time.recent(), Since::Recent),
-            ClockPrecision::Exact => self.start_at(self.retrier.time.now(), Since::Now),
-        }
+        let time = &self.retrier.time;
+        let (now, since) = match precision {
+            ClockPrecision::None => return Action::Attempt(()),
+            ClockPrecision::Recent => (time.recent(), Since::Recent),
+            ClockPrecision::Exact => (time.now(), Since::Now),
+        };
+        self.start_at(now, since)
     }
 
     /// Begins a call that blocks its thread. Nothing tells when its first attempt begins to take
-    /// time, so the clock is read before it: to the nanosecond only where the policy needs that.
-    #[inline]
-    pub(super) fn begin_blocking(&mut self, timed: bool) -> Action<AttemptInfo> {
-        let exact = timed || self.retrier.precision() == ClockPrecision::Exact;
+    /// time, so the clock is read before it: to the nanosecond only where the policy needs that. A policy that
+    /// needs no time at all is told the start once an attempt has failed.
+    #[inline(always)]
+    pub(super) fn begin_blocking(&mut self, timed: bool) -> Action<()> {
+        let precision = if timed { ClockPrecision::Exact } else { self.retrier.precision() };
         let time = &self.retrier.time;
-        let now = if exact { time.now() } else { time.recent() };
+        let now = if precision == ClockPrecision::Exact { time.now() } else { time.recent() };
         self.start_at(now, Since::Before)
     }
 
+    /// Notes the start of a call that blocks its thread under a policy that [needs no time](Self::needs_no_time).
+    #[inline(always)]
+    pub(super) fn note_start(&mut self) {
+        if let CallState::Unstarted { started, .. } = &mut self.state {
+            *started = Some(self.retrier.time.recent());
+        }
+    }
+
     /// Begins a call that may have copies, the next after the measured delay, if there is one.
-    pub(super) fn begin_hedged(&mut self) -> Action<AttemptInfo> {
+    pub(super) fn begin_hedged(&mut self) -> Action<()> {
         let (now, hedge_delay) = (self.retrier.time.now(), self.retrier.hedge_delay());
         let (mut call, single) = self.start_facts();
         call.hedge_delay = hedge_delay;
-        let (retrier, mut ledger) = (&*self.retrier, ledger(&self.ledger, &self.retrier));
-        let (session, action) = Session::start(retrier.policy_for(single), &mut ledger, call, now);
-        self.state = CallState::running(session.detach(), single, None);
-        self.on_event(now, |_, _, _| action)
+        self.event(|state, view| state.start(view, (call, single), now))
     }
 
     /// The attempt under way takes time: how much it may take.
     pub(super) fn limit(&mut self) -> Option<Span> {
         self.takes_time();
-        match &self.state {
-            CallState::First { single, .. } => {
-                self.retrier.policy_for(*single).limits().first_attempt_limit()
-            }
-            CallState::Running(running) => running.launched?.attempt.timeout,
-            CallState::Unstarted { .. } | CallState::Ended => None,
-        }
+        self.state.limit(self.retrier.plan())
     }
 
     /// The attempt under way, to be kept by a driver that keeps several.
     pub(super) fn take_launched(&mut self) -> Option<Launched> {
-        self.running().launched.take()
+        self.takes_time();
+        self.event(|state, view| state.take_launched(&view))
     }
 
-    /// The attempt under way succeeded, and no report is wanted. A call that nothing has started
-    /// reports nothing.
-    #[inline]
-    pub(super) fn succeed(&mut self, outcome: &Outcome) {
-        if !matches!(self.state, CallState::Unstarted { .. }) {
-            self.tell_success(outcome);
-        }
+    /// The facts of the attempt that was decided on last.
+    pub(super) fn info(&self) -> AttemptInfo {
+        self.state.info(self.retrier.plan())
+    }
+
+    /// The attempt under way succeeded, and a report is wanted. Returns its end.
+    #[cold]
+    pub(super) fn succeed_reported(
+        &mut self,
+        record: &mut CallRecord<'_>,
+        outcome: &Outcome,
+    ) -> (Mark, NextStep) {
+        let (done, mark) = self.succeed_first(outcome).unwrap_or_else(|| {
+            let (mut action, mark) = self.settle(outcome);
+            loop {
+                if let Action::Done(done) = action {
+                    return (done, mark);
+                }
+                // A success ends a call.
+                action = self.cancel();
+            }
+        });
+        record.succeed(done, mark, outcome);
+        (mark, NextStep::Stop(done.stop))
+    }
+
+    /// The first attempt succeeded, and a report is wanted: what a session would say of the end. `None` for any
+    /// other attempt.
+    fn succeed_first(&mut self, outcome: &Outcome) -> Option<(Done, Mark)> {
+        let CallState::First { attempt, .. } = self.state else { return None };
+        self.state = CallState::Ended;
+        let now = self.retrier.time.now();
+        let draw = &mut || self.retrier.draw(1).next_u64();
+        let done = attempt.succeed(&mut ledger(&self.ledger, &self.retrier), now, outcome, draw);
+        Some((done, Mark { attempt: 1, at: done.elapsed }))
     }
 
     /// The attempt under way settled.
     #[cold]
-    pub(super) fn settle(&mut self, outcome: &Outcome) -> (Action<AttemptInfo>, Mark) {
+    pub(super) fn settle(&mut self, outcome: &Outcome) -> (Action<()>, Mark) {
         match self.take_launched() {
             Some(launched) => self.settle_copy(launched, outcome),
             None => (self.cancel(), Mark { attempt: 0, at: Span::ZERO }),
@@ -172,54 +177,61 @@ where
         &mut self,
         launched: Launched,
         outcome: &Outcome,
-    ) -> (Action<AttemptInfo>, Mark) {
+    ) -> (Action<()>, Mark) {
         let now = self.retrier.time.now();
-        let mut mark = Mark { attempt: launched.attempt.number, at: Span::ZERO };
-        let action = self.on_event(now, |session, retrier, mut ledger| {
-            mark.at = now - session.retry().started();
-            let mut draw = retrier.draw(mark.attempt);
-            let action = session.on_outcome(&mut ledger, now, launched, outcome, &mut draw);
-            match action {
-                Action::Wait(Wait::Until(at)) => {
-                    observe::retried(retrier.name(), mark.attempt, at - now, outcome);
-                }
-                Action::Attempt(_) => {
-                    observe::retried(retrier.name(), mark.attempt, Span::ZERO, outcome);
-                }
-                _ => {}
-            }
-            action
-        });
-        (action, mark)
+        self.event(|state, view| state.settle(view, now, launched, outcome))
+    }
+
+    /// Whether the attempt that waits for a place has its turn; if not, `waker` is woken once it has.
+    #[cold]
+    pub(super) fn has_turn(&self, waker: &Waker) -> bool {
+        let Some(permit) = self.state.limit_permit() else { return false };
+        ledger(&self.ledger, &self.retrier).watch(permit, waker)
+    }
+
+    /// Whether the call waits for a place by a concurrency limit.
+    #[inline]
+    pub(super) fn is_queued(&self) -> bool {
+        self.state.limit_permit().is_some_and(LimitPermit::is_queued)
     }
 
     /// A wait is over, or a further copy is due.
-    pub(super) fn wake(&mut self) -> Action<AttemptInfo> {
-        let now = self.retrier.time.now();
-        self.on_event(now, |session, _, mut ledger| session.on_wake(&mut ledger, now))
+    pub(super) fn wake(&mut self) -> Action<()> {
+        self.wake_at(Instant::ORIGIN)
+    }
+
+    /// A wait is over that ended at this instant, whatever the clock says: one that a test has paused would have a
+    /// thread wait for ever.
+    pub(super) fn wake_at(&mut self, at: Instant) -> Action<()> {
+        let now = self.retrier.time.now().max(at);
+        self.takes_time();
+        self.event(|state, view| state.wake(view, now))
     }
 
     /// The caller gave up, before the attempt that was next.
-    pub(super) fn cancel(&mut self) -> Action<AttemptInfo> {
+    pub(super) fn cancel(&mut self) -> Action<()> {
         self.give_up(false)
+    }
+
+    /// Notes the budget in the end of a call that it granted no retry to.
+    pub(super) fn explain(&self, end: &mut CallEnd) {
+        if end.done.is_none_or(|done| done.stop != Stop::BudgetEmpty) {
+            return;
+        }
+        let mut ledger = ledger(&self.ledger, &self.retrier);
+        if let Some(level) = ledger.level(self.retrier.time.now()) {
+            end.set_budget(self.retrier.policy().budget(), level);
+        }
     }
 
     /// Returns the wait from the last event to this instant.
     pub(super) fn delay_until(&self, at: Instant) -> Span {
-        match &self.state {
-            CallState::Running(running) => at - running.now,
-            _ => Span::ZERO,
-        }
+        self.state.delay_until(at)
     }
 
     /// The action that follows an attempt, as observers see it.
-    pub(super) fn next_step(&self, action: &Action<AttemptInfo>) -> NextStep {
-        match action {
-            Action::Attempt(_) | Action::Hedge(_) => NextStep::Retry(Span::ZERO),
-            Action::Wait(Wait::Until(at)) => NextStep::Retry(self.delay_until(*at)),
-            Action::Wait(Wait::Copies { .. }) => NextStep::Copies,
-            Action::Done(done) => NextStep::Stop(done.stop),
-        }
+    pub(super) fn next_step(&self, action: &Action<()>) -> NextStep {
+        self.state.next_step(action)
     }
 
     /// A copy that was launched then has succeeded.
@@ -242,45 +254,44 @@ where
 
     /// Starts the session of a call whose first attempt takes time.
     #[cold]
-    fn start(&mut self) -> Action<AttemptInfo> {
-        self.start_at(self.retrier.time.now(), Since::Before)
+    fn start(&mut self) -> Action<()> {
+        let started = match self.state {
+            CallState::Unstarted { started: Some(started), .. } => started,
+            _ => self.retrier.time.now(),
+        };
+        self.start_at(started, Since::Before)
     }
 
-    #[inline]
-    fn start_at(&mut self, now: Instant, since: Since) -> Action<AttemptInfo> {
+    #[inline(always)]
+    fn start_at(&mut self, now: Instant, since: Since) -> Action<()> {
         let (call, single) = self.start_facts();
         let (policy, mut ledger) =
             (self.retrier.policy_for(single), ledger(&self.ledger, &self.retrier));
         match FirstAttempt::start(policy, &mut ledger, call, now) {
             Ok(attempt) => {
                 self.state = CallState::First { attempt, since, single };
-                Action::Attempt(AttemptInfo::first(self.retrier.policy_for(single)))
+                Action::Attempt(())
             }
-            Err(refused) => self.put_off(refused, (call, single), now),
+            Err(refused) => {
+                self.event(|state, view| state.put_off(view, refused, (call, single), now))
+            }
         }
     }
 
-    #[cold]
-    fn put_off(
-        &mut self,
-        refused: FirstRefused,
-        (call, single): (Call, bool),
-        now: Instant,
-    ) -> Action<AttemptInfo> {
-        let (policy, mut ledger) =
-            (self.retrier.policy_for(single), ledger(&self.ledger, &self.retrier));
-        let (session, action) = refused.session(policy, &mut ledger, call, now);
-        self.state = CallState::running(session.detach(), single, None);
-        self.on_event(now, |_, _, _| action)
-    }
-
+    /// The attempt under way succeeded, and no report is wanted. A call that nothing has started tells nothing.
+    ///
     /// An attempt that was ready at once ended when it started, as far as a window's slots can tell.
     /// So the clock is read again only for one that took time, or where a breaker checks how long it
     /// took; and it is read as exactly as the policy needs it.
-    fn tell_success(&mut self, outcome: &Outcome) {
-        let CallState::First { attempt, since, single } = self.state else {
-            let _end = self.settle(outcome);
-            return;
+    #[inline(never)]
+    pub(super) fn succeed(&mut self, outcome: &Outcome) {
+        let (attempt, since, single) = match self.state {
+            CallState::Unstarted { .. } => return,
+            CallState::First { attempt, since, single } => (attempt, since, single),
+            _ => {
+                let _end = self.settle(outcome);
+                return;
+            }
         };
         self.state = CallState::Ended;
         let retrier = &*self.retrier;
@@ -310,90 +321,27 @@ where
 
     /// The caller gave up; `made` says whether the attempt that it left was made.
     #[cold]
-    fn give_up(&mut self, made: bool) -> Action<AttemptInfo> {
+    fn give_up(&mut self, made: bool) -> Action<()> {
         let now = self.retrier.time.now();
-        let left = self.take_launched();
-        self.on_event(now, |session, retrier, mut ledger| {
-            let mut action = session.cancel(&mut ledger, now);
-            match left {
-                Some(launched) if made => retrier.abandon(ledger, launched),
-                Some(launched) => retrier.withdraw(ledger, launched),
-                None => {}
-            }
-            if let (Action::Done(done), Some(_), false) = (&mut action, left, made) {
-                done.attempts = done.attempts.saturating_sub(1);
-            }
-            action
-        })
+        self.takes_time();
+        self.event(|state, view| state.give_up(view, now, made))
     }
 
     /// The properties of the call, and whether it is under the policy of one attempt.
     #[inline]
     fn start_facts(&self) -> (Call, bool) {
-        let once = matches!(self.state, CallState::Unstarted { idempotent: false });
+        let once = matches!(self.state, CallState::Unstarted { idempotent: false, .. });
         let call = if once { Call::once() } else { Call::idempotent() };
         (call, self.retrier.is_single(nested::is_inside()))
     }
 
-    /// The session, started now if nothing has started it.
-    fn running(&mut self) -> &mut RunningCall {
-        self.takes_time();
-        if let CallState::First { attempt, single, .. } = self.state {
-            let (session, launched) = attempt.session(self.retrier.policy_for(single));
-            self.state = CallState::running(session.detach(), single, Some(launched));
-        }
-        match &mut self.state {
-            CallState::Running(running) => running,
-            _ => unreachable!("the session was started just now, and no event follows the end"),
-        }
-    }
-
-    /// Reports an event to the session, and gives the driver the action that follows.
-    fn on_event(
-        &mut self,
-        now: Instant,
-        event: impl FnOnce(&mut Session<'_>, &Retrier<Z, L>, &L) -> Action,
-    ) -> Action<AttemptInfo> {
-        self.running();
-        let CallState::Running(running) = &mut self.state else {
-            unreachable!("it runs as of just now");
-        };
+    /// Reports an event to the state, which knows nothing of the types of the destination: so its code is made once, and
+    /// not for each of them.
+    #[inline]
+    fn event<T>(&mut self, event: impl FnOnce(&mut CallState, DestinationView<'_>) -> T) -> T {
         let retrier = &*self.retrier;
-        let mut session = running.session.attach(retrier.policy_for(running.single));
-        let action = event(&mut session, retrier, ledger(&self.ledger, retrier));
-        (running.session, running.now) = (session.detach(), now);
-        let name = retrier.name();
-        let started = session.retry().started();
-        let info = |attempt| AttemptInfo::of(retrier.policy(), (started, now), attempt);
-        match action {
-            Action::Attempt(launched) => {
-                running.launched = Some(launched);
-                Action::Attempt(info(&launched.attempt))
-            }
-            Action::Hedge(launched) => {
-                observe::hedged(name, launched.attempt.number);
-                running.launched = Some(launched);
-                Action::Hedge(info(&launched.attempt))
-            }
-            Action::Wait(wait) => {
-                if let (Wait::Until(at), true) = (wait, session.is_held()) {
-                    observe::held(name, at - now);
-                }
-                Action::Wait(wait)
-            }
-            Action::Done(done) => {
-                self.state = CallState::Ended;
-                observe::ended(name, &done);
-                Action::Done(done)
-            }
-        }
-    }
-}
-
-impl CallState {
-    fn running(session: Detached, single: bool, launched: Option<Launched>) -> Self {
-        let now = Instant::ORIGIN;
-        Self::Running(Box::new(RunningCall { session, single, launched, now }))
+        let mut ledger = ledger(&self.ledger, retrier);
+        event(&mut self.state, retrier.view(&mut ledger))
     }
 }
 

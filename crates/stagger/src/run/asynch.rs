@@ -1,172 +1,120 @@
 //! Async calls: closures whose futures are the attempts of a call.
 
-use std::future::Future;
+use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
-use stagger_core::retry::{Launched, Ledger};
+use stagger_core::retry::Ledger;
 
+use super::active_call::ActiveCall;
 use super::attempt_source::{AttemptEvent, AttemptSource};
 use super::classifier::Classifier;
-use super::context::ContextSlot;
 use super::nested::Inside;
-use super::poll_call::CallFuture;
-use super::{AttemptInfo, Classify, ContextGuard, Error, Retrier, Run};
+use super::operation::{Informed, Operation, Plain};
+use super::poll_call::{CallDriver, CallFuture};
+use super::{AttemptInfo, Destination, Error, Retrier, RetryCall};
 use crate::clock::{Clock, Sleep};
 
 impl<Z, L> Retrier<Z, L> {
-    /// Runs `op`, whose error type says itself what is retryable; see [`Run::run`].
+    /// A call of `op`, to be told what is worth another attempt, and awaited.
     ///
-    /// # Errors
-    /// When no further attempt is made; the error says why.
-    pub fn run<T, E, F, Fut>(&self, op: F) -> impl Future<Output = Result<T, Error<E>>>
-    where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        E: Classify,
-        F: FnMut() -> Fut,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        self.call().run(op)
-    }
-}
-
-impl<Z, L, J> Run<'_, Z, L, J> {
-    /// Runs `op` until it succeeds or there is a reason to stop.
-    ///
-    /// `op` is a closure that returns a future: `|| fetch(url)` or `async || ..`. Where its attempts
-    /// change what they borrow, take [`run_mut`](Self::run_mut).
-    ///
-    /// Dropping the future at any point ends the call: the attempt under way is dropped and stays paid, a
-    /// grant that no attempt has followed goes back, and the breaker counts nothing.
-    ///
-    /// # Errors
-    /// When no further attempt is made; the error says why, and holds the last one of `op`.
+    /// `op` is a closure that returns a future: `|| fetch(url)` or `async || ..`. Where its attempts change what they
+    /// borrow, take [`context`](Self::context).
     ///
     /// ```
     /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
     /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
-    /// use stagger::{Policy, Retrier, TokioTime, retry::Stop};
-    /// let retrier = Retrier::new(Policy::default(), TokioTime);
-    /// let answer = retrier.retry_if(|error: &&str| *error == "busy");
-    /// let failed = answer.run(async || Err::<(), _>("busy")).await.unwrap_err();
-    /// assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
-    /// assert_eq!(failed.into_inner(), Some("busy"));
+    /// use stagger::{Policy, Retrier};
+    /// struct Inventory { server: Retrier }
+    /// let inventory = Inventory { server: Retrier::of(Policy::interactive()) };
+    /// let call = inventory.server.retry(|| async { Err::<(), _>(503) });
+    /// let failed = call.when(|status| *status == 503).await.unwrap_err();
+    /// assert_eq!((failed.attempts(), failed.into_inner()), (3, Some(503)));
     /// # Ok(()) })}
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn run<T, E, F, Fut>(self, mut op: F) -> impl Future<Output = Result<T, Error<E>>>
+    pub const fn retry<T, E, F, Fut>(&self, op: F) -> RetryCall<'static, &Self, Plain<F>, T, E>
     where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        J: Classifier<T, E>,
         F: FnMut() -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
-        self.run_attempts(move |_| Some(op()))
+        RetryCall::new(self, Plain(op))
     }
 
     /// The same for an `op` that wants to know which attempt it is, and how much time is left.
     ///
-    /// # Errors
-    /// As for [`run`](Self::run).
-    pub fn run_with<T, E, F, Fut>(self, mut op: F) -> impl Future<Output = Result<T, Error<E>>>
-    where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        J: Classifier<T, E>,
-        F: FnMut(AttemptInfo) -> Fut,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        self.run_attempts(move |attempt| Some(op(attempt)))
-    }
-
-    /// The same for attempts that change a `context`, which each hands to the next: a connection behind
-    /// `&mut self`, or a buffer. The future can be spawned where the context is `Send`, which that of
-    /// [`run_mut`](Self::run_mut) often cannot.
-    ///
-    /// An attempt hands its context on when it ends, and when its time limit drops it. One that keeps it, in a
-    /// task of its own for instance, ends the call before the next attempt, with
-    /// [`Stop::Cancelled`](crate::retry::Stop::Cancelled). Costs one allocation a call. Blocking calls need no
-    /// such thing: the closure of [`run_blocking`](Self::run_blocking) may borrow what it changes.
-    ///
-    /// # Errors
-    /// As for [`run`](Self::run).
-    ///
     /// ```
-    /// # #[cfg(feature = "tokio")] fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
     /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
-    /// use stagger::{Policy, Retrier, TokioTime};
-    /// struct Link { dials: u32 }
-    /// impl Link {
-    ///     async fn send(&mut self) -> Result<u32, &'static str> {
-    ///         self.dials += 1;
-    ///         if self.dials < 3 { Err("reset") } else { Ok(self.dials) }
-    ///     }
-    ///     async fn call(&mut self) -> Option<u32> {
-    ///         let retrier = Retrier::new(Policy::default(), TokioTime);
-    ///         let call = retrier.retry_if(|error: &&str| *error == "reset");
-    ///         call.run_with_context(self, |_, mut link| async move { link.send().await }).await.ok()
-    ///     }
-    /// }
-    /// let spawned = tokio::spawn(async { Link { dials: 0 }.call().await });
-    /// assert_eq!(spawned.await?, Some(3));
+    /// use stagger::{Policy, Retrier};
+    /// let server = Retrier::of(Policy::interactive());
+    /// let call = server.retry_with(async |attempt| if attempt.number < 3 { Err("busy") } else { Ok("done") });
+    /// assert_eq!(call.when(|_| true).await, Ok("done"));
     /// # Ok(()) })}
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub fn run_with_context<C, T, E, F, Fut>(
-        self,
-        context: C,
-        mut op: F,
-    ) -> impl Future<Output = Result<T, Error<E>>>
+    pub const fn retry_with<T, E, F, Fut>(
+        &self,
+        op: F,
+    ) -> RetryCall<'static, &Self, Informed<F>, T, E>
     where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        J: Classifier<T, E>,
-        F: FnMut(AttemptInfo, ContextGuard<C>) -> Fut,
+        F: FnMut(AttemptInfo) -> Fut,
         Fut: Future<Output = Result<T, E>>,
     {
-        let slot = ContextSlot::new(context);
-        self.run_attempts(move |attempt| Some(op(attempt, slot.take()?)))
+        RetryCall::new(self, Informed(op))
     }
+}
 
-    /// Runs `op`, which makes the future of each attempt; none when the call must end before it.
-    fn run_attempts<T, E, F, Fut>(self, op: F) -> impl Future<Output = Result<T, Error<E>>>
-    where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        J: Classifier<T, E>,
-        F: FnMut(AttemptInfo) -> Option<Fut>,
-        Fut: Future<Output = Result<T, E>>,
-    {
-        CallFuture::new(ClosureAttempts { op, attempt: None }, self.driver())
+/// An async call under way: the future of a [`RetryCall`]. Its parts are parameters, because a type that is found by a
+/// trait is not seen to be `Send` where it borrows (rust-lang/rust #110338).
+pub type RetryFuture<'r, D, O, Fut, T, E, J, W> = CallFuture<
+    ClosureAttempts<O, Fut>,
+    CallDriver<'r, <D as Destination>::Retrier, <D as Destination>::Ledger, J, T, E, W>,
+>;
+
+impl<'r, D, O, T, E, J> IntoFuture for RetryCall<'r, D, O, T, E, J>
+where
+    D: Destination<Time: Sleep>,
+    for<'l> &'l D::Ledger: Ledger,
+    O: Operation<Attempt: Future<Output = Result<T, E>>>,
+    J: Classifier<T, E>,
+{
+    type Output = Result<T, Error<E>>;
+    type IntoFuture = RetryFuture<'r, D, O, O::Attempt, T, E, J, <D::Time as Sleep>::Timer>;
+
+    #[inline]
+    fn into_future(self) -> Self::IntoFuture {
+        let call = ActiveCall::new(self.destination.into_retrier(), None, self.idempotent);
+        let driver = CallDriver::new(call, self.classifier, self.report);
+        CallFuture::new(ClosureAttempts::new(self.op), driver)
     }
 }
 
 pin_project! {
-    /// A closure, and the future of its attempt that is under way.
-    struct ClosureAttempts<F, Fut> {
-        op: F,
+    /// An operation, and the future of its attempt that is under way.
+    #[derive(Debug)]
+    pub struct ClosureAttempts<O, Fut> {
+        op: O,
         #[pin]
         attempt: Option<Fut>,
     }
 }
 
-impl<F, Fut, T, E> AttemptSource<T, E> for ClosureAttempts<F, Fut>
+impl<O: Operation> ClosureAttempts<O, O::Attempt> {
+    pub(super) const fn new(op: O) -> Self {
+        Self { op, attempt: None }
+    }
+}
+
+impl<O, T, E> AttemptSource<T, E> for ClosureAttempts<O, O::Attempt>
 where
-    F: FnMut(AttemptInfo) -> Option<Fut>,
-    Fut: Future<Output = Result<T, E>>,
+    O: Operation<Attempt: Future<Output = Result<T, E>>>,
 {
     #[inline]
-    fn start<C: Clock>(
-        self: Pin<&mut Self>,
-        attempt: AttemptInfo,
-        _: Option<Launched>,
-        _: &C,
-    ) -> bool {
+    fn start<C: Clock>(self: Pin<&mut Self>, info: impl FnOnce() -> AttemptInfo, _: &C) -> bool {
         let mut parts = self.project();
-        parts.attempt.set((parts.op)(attempt));
+        parts.attempt.set(parts.op.attempt(info));
         parts.attempt.is_some()
     }
 

@@ -6,7 +6,7 @@ use stagger_core::{Instant, Outcome, Policy, Remedy, Span};
 use super::history::Mark;
 
 /// The attempt under way, for operations that want to know: see
-/// [`Run::run_with`](crate::Run::run_with).
+/// [`Retrier::retry_with`](crate::Retrier::retry_with).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AttemptInfo {

@@ -3,42 +3,34 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use stagger_core::Instant;
-#[cfg(feature = "tower")]
 use stagger_core::Outcome;
-use stagger_core::retry::{Done, Launched};
+use stagger_core::retry::Done;
 
 use super::AttemptInfo;
 use crate::clock::Clock;
 
-/// The attempts of one call: a closure, a service, or several copies at a time.
+/// The attempts of one call, one at a time: a closure, or a service.
 pub(crate) trait AttemptSource<T, E> {
-    /// Whether it makes further copies of a slow attempt, and minds the time limits of its attempts.
-    const HEDGED: bool = false;
+    /// Whether the start of the call must be known exactly, because its end tells how long it took.
+    const TIMED: bool = false;
 
-    /// Starts an attempt beside those under way. Its permits are those of a hedged call only. Says
-    /// whether the attempt can be made.
-    fn start<C: Clock>(
-        self: Pin<&mut Self>,
-        attempt: AttemptInfo,
-        launched: Option<Launched>,
-        clock: &C,
-    ) -> bool;
+    /// Whether its replies may be failures: it reads them, and notes the end of the call in them. If not, only what every
+    /// source has is ever called.
+    const REPLIES: bool = false;
 
-    /// Polls the attempts under way.
+    /// Starts an attempt; `info` says which one it is. Says whether it can be made.
+    fn start<C: Clock>(self: Pin<&mut Self>, info: impl FnOnce() -> AttemptInfo, clock: &C)
+    -> bool;
+
+    /// Polls the attempt under way.
     fn poll<C: Clock>(
         self: Pin<&mut Self>,
         clock: &C,
         context: &mut Context<'_>,
     ) -> Poll<AttemptEvent<T, E>>;
 
-    /// Drops the attempts under way.
+    /// Drops the attempt under way.
     fn clear(self: Pin<&mut Self>);
-
-    /// Waits for the copies under way; a further one is due then.
-    fn await_copies(self: Pin<&mut Self>, due: Option<Instant>) {
-        let _ = due;
-    }
 
     /// A wait begins, after which another attempt follows.
     fn before_wait(self: Pin<&mut Self>) {}
@@ -59,15 +51,10 @@ pub(crate) trait AttemptSource<T, E> {
     }
 }
 
-/// An event of the attempts under way.
+/// An event of the attempt under way.
 pub(crate) enum AttemptEvent<T, E> {
     /// The attempt ended.
     Ended(Result<T, E>),
     /// The attempt ended, or could not be made, and its source says what that means.
-    #[cfg(feature = "tower")]
     Classified(Option<Result<T, E>>, Outcome),
-    /// A copy that was launched at this instant ended; without a result when its time ran out.
-    CopyEnded(Launched, Instant, Option<Result<T, E>>),
-    /// A further copy is due.
-    HedgeDue,
 }

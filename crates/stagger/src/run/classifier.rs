@@ -1,26 +1,33 @@
-//! Classifiers of the results of attempts.
+//! Classifiers of the results of attempts, and error types that classify themselves.
 
+use std::io;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
-use stagger_core::{Outcome, Verdict};
+use stagger_core::classify::{TransportRules, classify_error};
+use stagger_core::{Cause, Hint, Outcome, Span, Verdict};
 
-use super::{AttemptEnd, Classify};
+use super::{AttemptEnd, NextStep};
 
 /// Classifies the results of attempts.
 ///
-/// Made by [`Retrier::retry_if`](crate::Retrier::retry_if) and its neighbours; an integration brings
-/// one of its own for its own results.
+/// Made by [`RetryCall::when`](crate::RetryCall::when) and its neighbours; an integration brings one of its own for its
+/// own results.
 pub trait Classifier<T, E> {
+    /// Whether every `Ok` is a success, and nothing but [`classify`](Self::classify) does anything. A place in the code
+    /// that makes a call under such a classifier has less code. Default: no.
+    const ERRORS_ONLY: bool = false;
+
     /// Classifies this result.
     fn classify(&mut self, result: &Result<T, E>) -> Outcome;
 
     /// Called when it is decided what follows an attempt, before its delay. Default: does nothing.
     ///
-    /// Not called for the success that ends a call, unless a [report](crate::Run::report) was requested;
+    /// Not called for the success that ends a call, unless a [report](crate::RetryCall::report) was requested;
     /// nor for the rounds of a batch.
     ///
     /// ```
-    /// use stagger::{AttemptEnd, Classifier, Outcome, Policy, Retrier, NextStep, StdTime, Verdict, retry::Stop};
+    /// use stagger::{AttemptEnd, Classifier, NextStep, Outcome, Policy, Retrier, StdTime, Stop, Verdict};
     /// struct Listening<'a>(&'a mut Vec<(u32, NextStep)>);
     /// impl Classifier<(), ()> for Listening<'_> {
     ///     fn classify(&mut self, _: &Result<(), ()>) -> Outcome {
@@ -31,7 +38,7 @@ pub trait Classifier<T, E> {
     ///     }
     /// }
     /// let (retrier, mut heard) = (Retrier::new(Policy::default(), StdTime), Vec::new());
-    /// let failed = retrier.call().classified_by(Listening(&mut heard)).run_blocking(|| Err::<(), ()>(()));
+    /// let failed = retrier.retry_blocking(|| Err::<(), ()>(())).classified_by(Listening(&mut heard)).call();
     /// assert!(failed.is_err());
     /// assert_eq!(heard, [(1, NextStep::Stop(Stop::Permanent))]);
     /// ```
@@ -65,12 +72,16 @@ pub struct ByError<F>(pub(crate) F);
 pub struct ByResult<F>(pub(crate) F);
 
 impl<T, E: Classify> Classifier<T, E> for ByType {
+    const ERRORS_ONLY: bool = true;
+
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         result.as_ref().err().map_or(Outcome::OK, Classify::classify)
     }
 }
 
 impl<T, E, F: FnMut(&E) -> bool> Classifier<T, E> for RetryIf<F> {
+    const ERRORS_ONLY: bool = true;
+
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         let Err(error) = result else { return Outcome::OK };
         Outcome::new(if (self.0)(error) { Verdict::Transient } else { Verdict::Permanent })
@@ -78,6 +89,8 @@ impl<T, E, F: FnMut(&E) -> bool> Classifier<T, E> for RetryIf<F> {
 }
 
 impl<T, E, F: FnMut(&E) -> Outcome> Classifier<T, E> for ByError<F> {
+    const ERRORS_ONLY: bool = true;
+
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         result.as_ref().err().map_or(Outcome::OK, &mut self.0)
     }
@@ -88,3 +101,118 @@ impl<T, E, F: FnMut(&Result<T, E>) -> Outcome> Classifier<T, E> for ByResult<F> 
         (self.0)(result)
     }
 }
+
+/// A classifier whose errors bring a hint: see [`RetryCall::retry_after`](crate::RetryCall::retry_after).
+#[derive(Clone, Copy, Debug)]
+pub struct RetryAfter<J, F> {
+    pub(super) classifier: J,
+    pub(super) hint: F,
+}
+
+impl<T, E, J, F, S> Classifier<T, E> for RetryAfter<J, F>
+where
+    J: Classifier<T, E>,
+    F: FnMut(&E) -> Option<S>,
+    S: Into<Span>,
+{
+    const ERRORS_ONLY: bool = J::ERRORS_ONLY;
+
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
+        let outcome = self.classifier.classify(result);
+        let Err(error) = result else { return outcome };
+        let Some(hint) = (self.hint)(error) else { return outcome };
+        outcome.with_hint(Hint::AtLeast(hint.into()))
+    }
+
+    fn on_attempt(&mut self, attempt: &AttemptEnd<'_, T, E>) {
+        self.classifier.on_attempt(attempt);
+    }
+
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.classifier.poll_waiting(context)
+    }
+}
+
+/// A classifier that passes every retry on to a closure: see [`RetryCall::notify`](crate::RetryCall::notify).
+#[derive(Clone, Copy, Debug)]
+pub struct Notify<J, F> {
+    pub(super) classifier: J,
+    pub(super) notify: F,
+}
+
+impl<T, E, J, F> Classifier<T, E> for Notify<J, F>
+where
+    J: Classifier<T, E>,
+    F: FnMut(Option<&E>, Duration),
+{
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
+        self.classifier.classify(result)
+    }
+
+    fn on_attempt(&mut self, attempt: &AttemptEnd<'_, T, E>) {
+        self.classifier.on_attempt(attempt);
+        if let NextStep::Retry(delay) = attempt.next {
+            let error = attempt.result.and_then(|result| result.as_ref().err());
+            (self.notify)(error, delay.to_duration());
+        }
+    }
+
+    fn poll_waiting(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.classifier.poll_waiting(context)
+    }
+}
+
+/// An error that knows whether trying again makes sense.
+///
+/// Implement it for an error type of your own and its calls need no [`when`](crate::RetryCall::when).
+///
+/// ```
+/// use stagger::{Classify, Outcome, Verdict};
+/// enum LockError { Busy, Gone }
+/// impl Classify for LockError {
+///     fn classify(&self) -> Outcome {
+///         Outcome::new(match self {
+///             LockError::Busy => Verdict::Transient,
+///             LockError::Gone => Verdict::Permanent,
+///         })
+///     }
+/// }
+/// assert_eq!(LockError::Busy.classify().verdict, Verdict::Transient);
+/// # let _ = LockError::Gone;
+/// ```
+///
+/// A call whose errors nothing classifies does not compile:
+///
+/// ```compile_fail,E0277
+/// let answer = stagger::retry_blocking(|| Err::<(), _>("busy")).call();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "nothing says which `{Self}` are worth another attempt",
+    note = "say it for this call: `.when(|error| ..)` or `.classify(|error| ..)`",
+    note = "or for the type: `impl stagger::Classify for {Self}`"
+)]
+pub trait Classify {
+    /// Classifies the attempt that ended with this error.
+    fn classify(&self) -> Outcome;
+}
+
+impl Classify for io::Error {
+    /// By the kind of the first I/O error in the chain that tells; an error that tells nothing is
+    /// permanent.
+    fn classify(&self) -> Outcome {
+        classify_error(self, &TransportRules::default()).unwrap_or(UNKNOWN)
+    }
+}
+
+impl Classify for Box<dyn std::error::Error + Send + Sync> {
+    /// As the I/O error in its chain; an error that has none is permanent.
+    fn classify(&self) -> Outcome {
+        classify_error(&**self, &TransportRules::default()).unwrap_or(UNKNOWN)
+    }
+}
+
+/// An attempt that ran out of its time.
+pub(crate) const TIMED_OUT: Outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
+
+/// Never retried, and no proof that the server lives.
+pub(crate) const UNKNOWN: Outcome = Outcome::new(Verdict::Permanent).with_cause(Cause::Transport);

@@ -20,11 +20,14 @@ pub(super) enum ClockPrecision {
 const COARSE: Span = Span::from_secs(1);
 
 impl ClockPrecision {
-    /// A deadline runs from the start of the call, and a slow call is known by its time. Budgets and
-    /// breakers otherwise only ask in which slot of their window a call falls, and a pause lasts for
+    /// A deadline runs from the start of the call, a slow call is known by its time, and limits count in
+    /// fractions of a second. Budgets and breakers otherwise only ask in which slot of their window a call falls, and a pause lasts for
     /// longer than a recent time may lag.
     pub(super) fn of(policy: &Policy) -> Self {
-        if policy.limits().deadline().is_some() {
+        let limited = policy.adaptive().is_some()
+            || policy.rate_limit().is_some()
+            || policy.concurrency_limit().is_some();
+        if policy.limits().deadline().is_some() || limited {
             return Self::Exact;
         }
         let shared = if policy.hints().is_shared() { Self::Recent } else { Self::None };
@@ -72,7 +75,7 @@ mod tests {
         let precision = |breaker: BreakerPlan| -> Result<ClockPrecision, ConfigError> {
             Ok(ClockPrecision::of(&Policy::builder().breaker(breaker).build()?))
         };
-        let window = |span| BreakerPlan::builder().window(WindowKind::Time(span));
+        let window = |span: Span| BreakerPlan::builder().window(span);
         assert_eq!(precision(window(COARSE).build()?)?, ClockPrecision::Recent);
         assert_eq!(precision(window(Span::from_millis(999)).build()?)?, ClockPrecision::Exact);
         let slow = window(COARSE).slow_calls(Span::from_secs(1), Ratio::from_percent(50));

@@ -3,10 +3,13 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The context of an attempt, for [`Run::run_with_context`](super::Run::run_with_context). Dropping it hands the
-/// context to the next attempt; that also happens when a time limit drops the attempt.
+use super::AttemptInfo;
+
+/// The context of an attempt, for [`Retrier::context`](crate::Retrier::context). Dropping it hands the context to the
+/// next attempt; that also happens when a time limit drops the attempt.
 #[derive(Debug)]
 pub struct ContextGuard<C> {
+    info: AttemptInfo,
     /// Empty only while it is dropped.
     context: Option<C>,
     slot: ContextSlot<C>,
@@ -22,9 +25,17 @@ impl<C> ContextSlot<C> {
     }
 
     /// Takes the context for an attempt; `None` while another one keeps it.
-    pub(super) fn take(&self) -> Option<ContextGuard<C>> {
+    pub(super) fn take(&self, info: AttemptInfo) -> Option<ContextGuard<C>> {
         let context = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some(ContextGuard { context: Some(context), slot: Self(Arc::clone(&self.0)) })
+        Some(ContextGuard { info, context: Some(context), slot: Self(Arc::clone(&self.0)) })
+    }
+}
+
+impl<C> ContextGuard<C> {
+    /// The attempt that has the context: its number, and how much time is left.
+    #[must_use]
+    pub const fn info(guard: &Self) -> AttemptInfo {
+        guard.info
     }
 }
 

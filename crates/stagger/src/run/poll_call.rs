@@ -1,73 +1,31 @@
-//! The driver of every async call: starts and polls its attempts, waits, and asks the call what follows.
+//! The driver of an async call: whichever attempts it makes, it makes them and waits between them.
 
+use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-use stagger_core::retry::{Action, Done, Launched, Ledger, Wait};
-use stagger_core::{Instant, Outcome, Verdict};
+use stagger_core::retry::Ledger;
+use stagger_core::{Outcome, Verdict};
 
 use super::active_call::ActiveCall;
 use super::attempt_source::{AttemptEvent, AttemptSource};
-use super::call_record::CallRecord;
-use super::classifier::Classifier;
-use super::classify::TIMED_OUT;
-use super::history::Mark;
-use super::{AttemptEnd, AttemptInfo, CallReport, Error, Retrier};
+use super::call_record::LastResult;
+use super::classifier::{Classifier, TIMED_OUT};
+use super::driver_state::DriverState;
+use super::{AttemptEnd, CallReport, Error, Retrier};
 use crate::clock::Sleep;
 
-/// A call with all that its driver keeps beside the attempts. `W` is a timer.
-pub(crate) struct CallDriver<'r, R, L, J, T, E, W> {
-    pub(super) call: ActiveCall<R, L>,
-    pub(super) record: CallRecord<'r, T, E>,
-    classifier: J,
-    pub(super) phase: CallPhase<W>,
-}
-
-/// The phase of a driver. Timers are boxed, because they are larger than all else and few calls need
-/// one.
-pub(crate) enum CallPhase<W> {
-    Begin,
-    Attempting(AttemptTimer<W>),
-    /// The timer is gone once it has ended; the classifier may need longer.
-    Waiting(Option<Pin<Box<W>>>),
-    /// All is decided; the caller is kept back for a while.
-    Pausing(Box<(Pin<Box<W>>, Done)>),
-    Ended,
-}
-
-/// The time limit of the attempt under way.
-pub(crate) enum AttemptTimer<W> {
-    /// The attempt has not yet turned out to take time.
-    Unasked,
-    Unlimited,
-    Running(Pin<Box<W>>),
-}
-
-impl<W> CallPhase<W> {
-    /// The attempt under way takes time: ready when it took too much.
-    pub(super) fn poll_limit<R, Z, L>(
-        &mut self,
-        call: &mut ActiveCall<R, L>,
-        context: &mut Context<'_>,
-    ) -> Poll<()>
-    where
-        R: Deref<Target = Retrier<Z, L>>,
-        Z: Sleep<Timer = W>,
-        W: Future<Output = ()>,
-        for<'l> &'l L: Ledger,
-    {
-        let Self::Attempting(timer) = self else { return Poll::Pending };
-        if let AttemptTimer::Unasked = timer {
-            let limit = call.limit().map(|span| Box::pin(call.sleep(span)));
-            *timer = limit.map_or(AttemptTimer::Unlimited, AttemptTimer::Running);
-        }
-        match timer {
-            AttemptTimer::Running(timer) => timer.as_mut().poll(context),
-            AttemptTimer::Unasked | AttemptTimer::Unlimited => Poll::Pending,
-        }
+pin_project! {
+    /// A call with all that its driver keeps beside the attempts. `W` is a timer.
+    #[project = DriverParts]
+    pub struct CallDriver<'r, R, L, J, T, E, W> {
+        #[pin]
+        pub(super) state: DriverState<'r, R, L, W>,
+        pub(super) classifier: J,
+        pub(super) last: LastResult<T, E>,
     }
 }
 
@@ -77,11 +35,12 @@ impl<'r, R, L, J, T, E, W> CallDriver<'r, R, L, J, T, E, W> {
         classifier: J,
         report: Option<&'r mut CallReport>,
     ) -> Self {
-        Self { call, record: CallRecord::new(report), classifier, phase: CallPhase::Begin }
+        let state = DriverState::new(call, report);
+        Self { state, classifier, last: LastResult::None }
     }
 }
 
-impl<R, Z, L, J, T, E> CallDriver<'_, R, L, J, T, E, Z::Timer>
+impl<R, Z, L, J, T, E> DriverParts<'_, '_, R, L, J, T, E, Z::Timer>
 where
     R: Deref<Target = Retrier<Z, L>>,
     Z: Sleep,
@@ -90,219 +49,117 @@ where
 {
     /// Polls the call until it has ended.
     #[inline]
-    pub(crate) fn poll_call<A: AttemptSource<T, E>>(
+    fn poll_call<A: AttemptSource<T, E>>(
         &mut self,
         mut attempts: Pin<&mut A>,
         context: &mut Context<'_>,
     ) -> Poll<Result<T, Error<E>>> {
         loop {
-            if let Some(end) = ready!(self.poll_until_attempt(attempts.as_mut(), context)) {
-                return Poll::Ready(end);
+            if !self.state.is_attempting() {
+                if !self.state.as_mut().starts_at_once(A::TIMED) {
+                    let mut held = false;
+                    if const { A::REPLIES || !J::ERRORS_ONLY } {
+                        held = self.is_held(attempts.as_mut(), context);
+                    }
+                    let next = self.state.as_mut().poll_attempt((A::TIMED, held), context);
+                    if !ready!(next) {
+                        return Poll::Ready(self.end(&*attempts));
+                    }
+                }
+                let state = &self.state;
+                if !attempts.as_mut().start(|| state.info(), state.call.time()) {
+                    self.state.as_mut().refuse();
+                    continue;
+                }
             }
-            let action = match attempts.as_mut().poll(self.call.time(), context) {
+            let (result, outcome) = match attempts.as_mut().poll(self.state.call.time(), context) {
                 Poll::Ready(AttemptEvent::Ended(result)) => {
-                    match self.on_result(attempts.as_mut(), result) {
-                        Ok(value) => return Poll::Ready(Ok(value)),
-                        Err(action) => action,
+                    let outcome = self.classifier.classify(&result);
+                    match result {
+                        Ok(value) if outcome.verdict == Verdict::Ok => {
+                            // An attempt ends before its permits go back.
+                            attempts.clear();
+                            if self.state.as_mut().succeed(&outcome) {
+                                return Poll::Ready(self.report_success(Ok(value), &outcome));
+                            }
+                            return Poll::Ready(Ok(value));
+                        }
+                        result => (Some(result), outcome),
                     }
                 }
-                #[cfg(feature = "tower")]
-                Poll::Ready(AttemptEvent::Classified(result, outcome)) => {
-                    self.settle(attempts.as_mut(), result, outcome)
-                }
-                Poll::Ready(AttemptEvent::CopyEnded(launched, since, result)) => {
-                    match self.on_copy(attempts.as_mut(), (launched, since), result) {
-                        Ok(value) => return Poll::Ready(Ok(value)),
-                        Err(action) => action,
-                    }
-                }
-                Poll::Ready(AttemptEvent::HedgeDue) => self.call.wake(),
-                Poll::Pending if A::HEDGED => return Poll::Pending,
+                Poll::Ready(AttemptEvent::Classified(result, outcome)) => (result, outcome),
                 Poll::Pending => {
-                    ready!(self.phase.poll_limit(&mut self.call, context));
-                    self.settle(attempts.as_mut(), None, TIMED_OUT)
+                    ready!(self.state.as_mut().poll_limit(context));
+                    (None, TIMED_OUT)
                 }
             };
-            if let Some(done) = self.act(attempts.as_mut(), action) {
-                return Poll::Ready(self.end(attempts, done));
-            }
+            attempts.as_mut().clear();
+            self.settle(attempts.as_mut(), result, outcome);
         }
     }
 
-    /// Ready when an attempt is under way, or with the end of the call.
+    /// Whether the wait before the next attempt must not end yet.
     #[inline]
-    pub(super) fn poll_until_attempt<A: AttemptSource<T, E>>(
-        &mut self,
-        mut attempts: Pin<&mut A>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<T, Error<E>>>> {
-        loop {
-            let action = match &mut self.phase {
-                CallPhase::Attempting(_) => return Poll::Ready(None),
-                CallPhase::Begin if A::HEDGED => self.call.begin_hedged(),
-                CallPhase::Begin => self.call.begin(self.record.is_reported()),
-                CallPhase::Waiting(timer) => {
-                    attempts.as_mut().while_waiting(self.record.reply(), context);
-                    let classified = self.classifier.poll_waiting(context);
-                    if timer.as_mut().is_some_and(|it| it.as_mut().poll(context).is_ready()) {
-                        *timer = None;
-                    }
-                    if timer.is_some() || classified.is_pending() {
-                        return Poll::Pending;
-                    }
-                    self.call.wake()
-                }
-                CallPhase::Pausing(pause) => {
-                    ready!(pause.0.as_mut().poll(context));
-                    let done = pause.1;
-                    return Poll::Ready(Some(self.end(attempts, done)));
-                }
-                CallPhase::Ended => return Poll::Pending,
-            };
-            if let Some(done) = self.act(attempts.as_mut(), action) {
-                return Poll::Ready(Some(self.end(attempts, done)));
-            }
-        }
-    }
-
-    /// Classifies the result of the attempt under way: the value that ends the call, or what follows.
-    #[inline]
-    pub(super) fn on_result<A: AttemptSource<T, E>>(
+    fn is_held<A: AttemptSource<T, E>>(
         &mut self,
         attempts: Pin<&mut A>,
-        result: Result<T, E>,
-    ) -> Result<T, Action<AttemptInfo>> {
-        let outcome = self.classifier.classify(&result);
-        match result {
-            Ok(value) if outcome.verdict == Verdict::Ok && !self.record.is_reported() => {
-                self.phase = CallPhase::Ended;
-                attempts.clear();
-                self.call.succeed(&outcome);
-                Ok(value)
-            }
-            result => Err(self.settle(attempts, Some(result), outcome)),
+        context: &mut Context<'_>,
+    ) -> bool {
+        if !self.state.is_waiting() {
+            return false;
         }
+        if A::REPLIES {
+            attempts.while_waiting(self.last.reply(), context);
+        }
+        self.classifier.poll_waiting(context).is_pending()
     }
 
-    /// The attempt under way settled, without a result when it had none.
-    #[cold]
-    pub(super) fn settle<A: AttemptSource<T, E>>(
+    /// The attempt under way succeeded, and a report is wanted.
+    fn report_success(&mut self, result: Result<T, E>, outcome: &Outcome) -> Result<T, Error<E>> {
+        let end = self.state.as_mut().report_success(outcome);
+        if !J::ERRORS_ONLY {
+            self.classifier.on_attempt(&AttemptEnd::new(end, Some(&result), outcome));
+        }
+        result.map_err(|_| unreachable!("a success has no error"))
+    }
+
+    /// The attempt under way settled, without a result when it had none, and was dropped.
+    #[inline]
+    fn settle<A: AttemptSource<T, E>>(
         &mut self,
-        mut attempts: Pin<&mut A>,
+        attempts: Pin<&mut A>,
         result: Option<Result<T, E>>,
         mut outcome: Outcome,
-    ) -> Action<AttemptInfo> {
-        // An attempt ends before its permits go back.
-        attempts.as_mut().clear();
-        outcome.replayable &= attempts.is_replayable();
-        let (action, mark) = self.call.settle(&outcome);
-        self.observe((&action, mark), result.as_ref(), &outcome);
-        self.record.note(mark, result, &outcome);
-        action
-    }
-
-    /// One of several copies settled: the value that ends the call, or what follows.
-    fn on_copy<A: AttemptSource<T, E>>(
-        &mut self,
-        attempts: Pin<&mut A>,
-        (launched, since): (Launched, Instant),
-        result: Option<Result<T, E>>,
-    ) -> Result<T, Action<AttemptInfo>> {
-        let outcome = result.as_ref().map_or(TIMED_OUT, |result| self.classifier.classify(result));
-        if outcome.verdict == Verdict::Ok {
-            self.call.record_latency(since);
-        }
-        let (action, mark) = self.call.settle_copy(launched, &outcome);
-        self.observe((&action, mark), result.as_ref(), &outcome);
-        match result {
-            Some(Ok(value)) if outcome.verdict == Verdict::Ok && !self.record.is_reported() => {
-                self.phase = CallPhase::Ended;
-                attempts.clear();
-                Ok(value)
-            }
-            result => {
-                self.record.note(mark, result, &outcome);
-                Err(action)
-            }
-        }
-    }
-
-    /// Shows the classifier what follows an attempt.
-    fn observe(
-        &mut self,
-        (action, mark): (&Action<AttemptInfo>, Mark),
-        result: Option<&Result<T, E>>,
-        outcome: &Outcome,
     ) {
-        let next = self.call.next_step(action);
-        self.classifier.on_attempt(&AttemptEnd::new((mark, next), result, outcome));
-    }
-
-    /// Carries out an action; the end of the call, if it is that.
-    #[inline]
-    pub(super) fn act<A: AttemptSource<T, E>>(
-        &mut self,
-        mut attempts: Pin<&mut A>,
-        mut action: Action<AttemptInfo>,
-    ) -> Option<Done> {
-        loop {
-            match action {
-                Action::Attempt(info) => {
-                    if A::HEDGED {
-                        attempts.as_mut().clear();
-                    }
-                    if self.start(attempts.as_mut(), info) {
-                        return None;
-                    }
-                }
-                Action::Hedge(info) if A::HEDGED && self.start(attempts.as_mut(), info) => {
-                    return None;
-                }
-                Action::Wait(Wait::Copies { hedge_at }) if A::HEDGED => {
-                    attempts.await_copies(hedge_at);
-                    self.phase = CallPhase::Attempting(AttemptTimer::Unasked);
-                    return None;
-                }
-                Action::Wait(Wait::Until(at)) => {
-                    attempts.before_wait();
-                    let timer = self.call.sleep(self.call.delay_until(at));
-                    self.phase = CallPhase::Waiting(Some(Box::pin(timer)));
-                    return None;
-                }
-                Action::Done(done) if done.pause.is_zero() => return Some(done),
-                Action::Done(done) => {
-                    attempts.clear();
-                    let timer = Box::pin(self.call.sleep(done.pause));
-                    self.phase = CallPhase::Pausing(Box::new((timer, done)));
-                    return None;
-                }
-                // The call has no copies.
-                Action::Hedge(_) | Action::Wait(Wait::Copies { .. }) => {}
+        if A::REPLIES {
+            outcome.replayable &= attempts.is_replayable();
+        }
+        let end = self.state.as_mut().settle(&outcome, result.is_some());
+        if J::ERRORS_ONLY {
+            if let Some(Err(error)) = result {
+                *self.last = LastResult::Error(error);
             }
-            action = self.call.cancel();
+        } else {
+            self.classifier.on_attempt(&AttemptEnd::new(end, result.as_ref(), &outcome));
+            self.last.note(result);
+        }
+        if A::REPLIES && self.state.is_waiting() {
+            attempts.before_wait();
         }
     }
 
-    #[inline]
-    fn start<A: AttemptSource<T, E>>(&mut self, attempts: Pin<&mut A>, info: AttemptInfo) -> bool {
-        let launched = if A::HEDGED { self.call.take_launched() } else { None };
-        self.phase = CallPhase::Attempting(AttemptTimer::Unasked);
-        attempts.start(info, launched, self.call.time())
-    }
-
-    #[cold]
-    pub(super) fn end<A: AttemptSource<T, E>>(
-        &mut self,
-        mut attempts: Pin<&mut A>,
-        done: Done,
-    ) -> Result<T, Error<E>> {
-        attempts.as_mut().clear();
-        self.phase = CallPhase::Ended;
-        let mut result = std::mem::replace(&mut self.record, CallRecord::new(None)).end(done);
-        if let Ok(reply) = &mut result {
-            attempts.explain(reply, done);
+    /// The result of a call that has ended.
+    fn end<A: AttemptSource<T, E>>(&mut self, attempts: &A) -> Result<T, Error<E>> {
+        let end = self.state.as_mut().end();
+        if J::ERRORS_ONLY {
+            return Err(Error::new(end, self.last.take_error()));
         }
-        result
+        if A::REPLIES {
+            if let (Some(reply), Some(done)) = (self.last.reply(), end.done) {
+                attempts.explain(reply, done);
+            }
+        }
+        self.last.end(end)
     }
 }
 
@@ -311,17 +168,34 @@ pin_project! {
     ///
     /// A type with a name, because nested unnamed futures that borrow are not seen to be `Send`
     /// (rust-lang/rust #110338).
-    pub(crate) struct CallFuture<A, D> {
+    pub struct CallFuture<A, D> {
         // Dropped in this order: an attempt ends before its permits go back.
         #[pin]
         attempts: A,
+        #[pin]
         driver: D,
+    }
+}
+
+impl<A, D> fmt::Debug for CallFuture<A, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallFuture").finish_non_exhaustive()
+    }
+}
+
+impl<R, L, J, T, E, W> fmt::Debug for CallDriver<'_, R, L, J, T, E, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallDriver").finish_non_exhaustive()
     }
 }
 
 impl<A, D> CallFuture<A, D> {
     pub(crate) const fn new(attempts: A, driver: D) -> Self {
         Self { attempts, driver }
+    }
+
+    pub(super) fn attempts(self: Pin<&mut Self>) -> Pin<&mut A> {
+        self.project().attempts
     }
 }
 
@@ -338,6 +212,6 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let parts = self.project();
-        parts.driver.poll_call(parts.attempts, context)
+        parts.driver.project().poll_call(parts.attempts, context)
     }
 }

@@ -3,18 +3,15 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use stagger_core::hedge::Latencies;
 use stagger_core::retry::{Launched, Ledger, Session};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
+use super::call_state::DestinationView;
 use super::chance::{Chance, Draw};
 use super::clock_precision::ClockPrecision;
-use crate::clock::Clock;
+use super::retrier_plan::RetrierPlan;
+use crate::clock::{Clock, TokioTime};
 use crate::ledger::LocalLedger;
-
-/// Half-life of the latencies behind a measured hedge delay: long enough for a quantile to be more
-/// than chance at one call a second, short enough to follow a deploy.
-const LATENCY_HALF_LIFE: Span = Span::from_secs(30);
 
 /// Makes calls to one destination under one policy.
 ///
@@ -23,16 +20,17 @@ const LATENCY_HALF_LIFE: Span = Span::from_secs(30);
 /// which budget and breaker remember.
 ///
 /// ```
-/// use stagger::{Policy, Retrier, StdTime};
-/// let retrier = Retrier::new(Policy::default(), StdTime);
+/// use stagger::{Policy, Retrier};
+/// struct Inventory { server: Retrier }
+/// let inventory = Inventory { server: Retrier::of(Policy::default()) };
 /// let mut tries = 0;
-/// let answer = retrier.retry_if(|error: &&str| *error == "busy").run_blocking(|| {
+/// let call = inventory.server.retry_blocking(|| {
 ///     tries += 1;
 ///     if tries < 3 { Err("busy") } else { Ok(tries) }
 /// });
-/// assert_eq!(answer, Ok(3));
+/// assert_eq!(call.when(|error| *error == "busy").call(), Ok(3));
 /// ```
-pub struct Retrier<Z, L = LocalLedger> {
+pub struct Retrier<Z = TokioTime, L = LocalLedger> {
     plan: Arc<RetrierPlan>,
     ledger: Arc<L>,
     /// Set until the caller gives a ledger: what turns a local ledger into one of this kind.
@@ -43,14 +41,13 @@ pub struct Retrier<Z, L = LocalLedger> {
     name: Option<&'static str>,
 }
 
-/// The facts of a retrier that never change, and the latencies of its hedged calls.
-struct RetrierPlan {
-    policy: Policy,
-    /// The same policy with one attempt, for calls inside another call's attempt.
-    single: Policy,
-    /// The clock readings that a call needs before its first attempt has settled.
-    precision: ClockPrecision,
-    latencies: Option<Arc<Mutex<Latencies>>>,
+impl Retrier {
+    /// Calls under `policy`, with an empty ledger of its own: async calls wait by tokio's timer (feature `tokio`),
+    /// blocking ones on their thread.
+    #[must_use]
+    pub fn of(policy: Policy) -> Self {
+        Self::new(policy, TokioTime)
+    }
 }
 
 impl<Z> Retrier<Z> {
@@ -81,7 +78,6 @@ impl<Z, L> Retrier<Z, L> {
     }
 
     /// Calls of the same kind and with the same ledger under another policy.
-    #[cfg(any(feature = "reqwest", feature = "tonic"))]
     #[must_use]
     pub(crate) fn under(mut self, policy: Policy) -> Self {
         let mut plan = RetrierPlan::new(policy);
@@ -120,12 +116,11 @@ impl<Z, L> Retrier<Z, L> {
         self
     }
 
-    /// Whether a call inside another call's attempt retries too. Default: no, it makes one attempt
-    /// and leaves retrying to the outer call, because layers multiply: three layers of 3 attempts
-    /// are 27 calls upstream.
+    /// Retries calls that are made inside another call's attempt too. Default: such a call makes one attempt and
+    /// leaves retrying to the outer call, because layers multiply: three layers of 3 attempts are 27 calls upstream.
     #[must_use]
-    pub const fn with_nested_retries(mut self, yes: bool) -> Self {
-        self.nested = yes;
+    pub const fn with_nested_retries(mut self) -> Self {
+        self.nested = true;
         self
     }
 
@@ -170,7 +165,19 @@ impl<Z, L> Retrier<Z, L> {
     /// The policy of a call, or the same with one attempt.
     #[inline]
     pub(super) fn policy_for(&self, single: bool) -> &Policy {
-        if single { &self.plan.single } else { &self.plan.policy }
+        self.plan.policy_for(single)
+    }
+
+    /// The facts that never change.
+    #[inline]
+    pub(super) fn plan(&self) -> &RetrierPlan {
+        &self.plan
+    }
+
+    /// The retrier with this ledger, without its types.
+    #[inline]
+    pub(super) fn view<'a>(&'a self, ledger: &'a mut dyn Ledger) -> DestinationView<'a> {
+        DestinationView { plan: &self.plan, chance: &self.chance, name: self.name, ledger }
     }
 
     /// The delay of a hedged call before its next copy, where that is measured.
@@ -209,12 +216,6 @@ where
         let mut draw = self.draw(launched.attempt.number);
         Session::abandon(&mut ledger, self.time.now(), launched, &mut draw);
     }
-
-    /// An attempt is dropped before it was made: its permits go back.
-    pub(super) fn withdraw(&self, mut ledger: &L, launched: Launched) {
-        let mut draw = self.draw(launched.attempt.number);
-        Session::withdraw(&mut ledger, self.time.now(), launched, &mut draw);
-    }
 }
 
 impl<Z: Clone, L> Clone for Retrier<Z, L> {
@@ -235,37 +236,4 @@ impl<Z, L> fmt::Debug for Retrier<Z, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Retrier").field("policy", self.policy()).finish_non_exhaustive()
     }
-}
-
-impl RetrierPlan {
-    fn new(policy: Policy) -> Self {
-        let measured = policy.hedge().is_some_and(|plan| plan.is_measured());
-        let latencies = || Arc::new(Mutex::new(Latencies::new(LATENCY_HALF_LIFE)));
-        let latencies = measured.then(latencies);
-        Self { policy, single: single(&policy), precision: ClockPrecision::of(&policy), latencies }
-    }
-}
-
-/// The same policy with one attempt.
-fn single(policy: &Policy) -> Policy {
-    let limits = policy.limits();
-    let mut builder = Policy::builder()
-        .backoff(*policy.backoff())
-        .throttled_backoff(*policy.throttled_backoff())
-        .max_attempts(1)
-        .min_attempt_time(limits.min_attempt_time())
-        .hints(*policy.hints())
-        .budget(*policy.budget())
-        .wait_for_breaker(policy.waits_for_breaker());
-    if let Some(limit) = limits.deadline() {
-        builder = builder.deadline(limit);
-    }
-    if let Some(limit) = limits.attempt_timeout() {
-        builder = builder.attempt_timeout(limit);
-    }
-    if let Some(plan) = policy.breaker().copied() {
-        builder = builder.breaker(plan);
-    }
-    // OK because a policy that was valid stays so with fewer attempts.
-    builder.build().unwrap_or(*policy)
 }

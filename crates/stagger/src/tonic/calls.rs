@@ -1,15 +1,16 @@
 //! The shared state of one channel's calls: a retrier, the service config, the rule of idempotency.
 
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ::http::{HeaderMap, Uri};
 use stagger_core::budget::BudgetPlan;
-use stagger_core::classify::CodeSet;
-use stagger_core::service_config::ServiceConfig;
+use stagger_core::classify::{Code, CodeSet};
+use stagger_core::service_config::{MethodPolicy, ServiceConfig};
 use stagger_core::{Policy, Span};
 
-use crate::http::Destinations;
+use crate::http::{AttemptHeaders, Destinations};
 use crate::tower::Idempotent;
 use crate::{Clock, LocalLedger, Retrier};
 
@@ -22,41 +23,96 @@ pub(super) struct GrpcCalls<Z, L, D> {
     pub(super) retrier: Retrier<Z, L>,
     destinations: Destinations<L>,
     config: Option<Arc<ServiceConfig>>,
+    /// The retriers of the methods that the config names, by the place of their entry in it: each is made once.
+    methods: Arc<Mutex<BTreeMap<usize, Retrier<Z, L>>>>,
     /// The caller's word on which methods may be called twice, if there is one.
     idempotent: Option<D>,
+    /// The rule of methods without a service config.
+    retried: Retried,
+    pub(super) settings: RequestSettings,
+}
+
+/// The settings by which the requests of all calls are kept and sent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RequestSettings {
+    /// The bytes of a request that are kept.
     pub(super) buffer: usize,
+    pub(super) attempt_headers: AttemptHeaders,
+}
+
+/// The statuses after which a method is called again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Retried {
+    /// The codes, where somebody lists them.
+    pub(super) codes: Option<CodeSet>,
+    /// Whether RESOURCE_EXHAUSTED is retried only with a `google.rpc.RetryInfo`.
+    pub(super) with_info: bool,
+}
+
+impl Retried {
+    pub(super) const DEFAULT: Self = Self { codes: None, with_info: false };
+
+    /// The table of OTLP (opentelemetry-proto, docs/specification.md, "Failures").
+    const OTLP: Self = Self {
+        codes: Some(
+            CodeSet::EMPTY
+                .with(Code::Cancelled)
+                .with(Code::DeadlineExceeded)
+                .with(Code::ResourceExhausted)
+                .with(Code::Aborted)
+                .with(Code::OutOfRange)
+                .with(Code::Unavailable)
+                .with(Code::DataLoss),
+        ),
+        with_info: true,
+    };
+
+    const fn of(codes: CodeSet) -> Self {
+        Self { codes: Some(codes), with_info: false }
+    }
 }
 
 /// The rules of one call.
 pub(super) struct GrpcRules<Z, L> {
     pub(super) retrier: Retrier<Z, L>,
-    /// The codes that are retried, where the service config lists them.
-    pub(super) codes: Option<CodeSet>,
+    pub(super) retried: Retried,
     pub(super) idempotent: bool,
-    pub(super) buffer: usize,
+    pub(super) settings: RequestSettings,
 }
 
 impl<Z, L> GrpcCalls<Z, L, ByServiceConfig> {
     pub(super) fn new(retrier: Retrier<Z, L>) -> Self {
         let destinations = Destinations::of(&retrier);
-        Self { retrier, destinations, config: None, idempotent: None, buffer: DEFAULT_BUFFER }
+        let (config, methods) = (None, Arc::default());
+        let (idempotent, retried) = (None, Retried::DEFAULT);
+        let settings =
+            RequestSettings { buffer: DEFAULT_BUFFER, attempt_headers: AttemptHeaders::new() };
+        Self { retrier, destinations, config, methods, idempotent, retried, settings }
     }
 }
 
 impl<Z, L, D> GrpcCalls<Z, L, D> {
     /// The same calls by the entries of a service config, with a budget for all of them.
     pub(super) fn configured(self, config: ServiceConfig) -> GrpcCalls<Z, LocalLedger, D> {
-        let Self { retrier, destinations: _, config: _, idempotent, buffer } = self;
+        let Self { retrier, idempotent, retried, settings, .. } = self;
         let shared = once(retrier.policy(), &config);
         let ledger = Arc::new(LocalLedger::new(&shared));
         let retrier = retrier.under(shared).with_ledger(ledger);
         let (destinations, config) = (Destinations::under(&shared), Some(Arc::new(config)));
-        GrpcCalls { retrier, destinations, config, idempotent, buffer }
+        let methods = Arc::default();
+        GrpcCalls { retrier, destinations, config, methods, idempotent, retried, settings }
+    }
+
+    pub(super) const fn otlp(mut self) -> Self {
+        self.retried = Retried::OTLP;
+        self
     }
 
     pub(super) fn idempotent<C>(self, decide: C) -> GrpcCalls<Z, L, C> {
-        let Self { retrier, destinations, config, idempotent: _, buffer } = self;
-        GrpcCalls { retrier, destinations, config, idempotent: Some(decide), buffer }
+        let Self { retrier, destinations, config, methods, idempotent: _, retried, settings } =
+            self;
+        let idempotent = Some(decide);
+        GrpcCalls { retrier, destinations, config, methods, idempotent, retried, settings }
     }
 
     /// The rules for a call of this method, whose caller asks for an end within `asked`.
@@ -65,31 +121,42 @@ impl<Z, L, D> GrpcCalls<Z, L, D> {
         Z: Clock + Clone,
         D: Idempotent<Uri>,
     {
-        let Self { retrier, destinations, config, idempotent, buffer } = self;
-        let shared = retrier.policy();
+        let Self { destinations, config, idempotent, retried, settings, .. } = self;
         let method = config.as_ref().map(|config| config.method(uri.path()));
-        let (mut policy, codes) = match method {
-            None => (*shared, None),
-            Some(None) => (*shared, Some(CodeSet::EMPTY)),
-            Some(Some(method)) => (completed(method.policy(), shared), Some(method.codes())),
+        let (mut retrier, by_config) = match method {
+            None => (self.retrier.clone(), None),
+            Some(None) => (self.retrier.clone(), Some(CodeSet::EMPTY)),
+            Some(Some(method)) => (self.of_method(method), Some(method.codes())),
         };
-        if let Some(asked) = asked {
-            policy = within(&policy, asked);
+        let retried = by_config.map_or(*retried, Retried::of);
+        if let Some(policy) = asked.and_then(|asked| within(retrier.policy(), asked)) {
+            retrier = retrier.under(policy);
         }
-        // A service config lists the codes after which its author wants a method called again. Without
-        // one, nothing tells whether the server may see the call twice.
+        // The author of a list wants a method called again after its codes. Without one, nothing tells
+        // whether the server may see the call twice.
         let said = idempotent.as_ref().map(|decide| decide.is_idempotent(uri));
-        let idempotent = said.unwrap_or(config.is_some());
-        let mut retrier = match policy == *shared {
-            true => retrier.clone(),
-            false => retrier.clone().under(policy),
-        };
+        let idempotent = said.unwrap_or(retried.codes.is_some());
         // tonic's channels add the authority themselves, unless a client was given its origin.
         let found = destinations.ledger(retrier.time(), uri, &HeaderMap::new());
         if let Some(ledger) = found {
             retrier = retrier.with_ledger(ledger);
         }
-        GrpcRules { retrier, codes, idempotent, buffer: *buffer }
+        GrpcRules { retrier, retried, idempotent, settings: *settings }
+    }
+
+    /// The retrier of a method that the config names.
+    fn of_method(&self, method: &MethodPolicy) -> Retrier<Z, L>
+    where
+        Z: Clone,
+    {
+        let make = || {
+            let policy = completed(method.policy(), self.retrier.policy());
+            self.retrier.clone().under(policy)
+        };
+        // The config is shared and never changes, so its entries stay where they are.
+        let place = std::ptr::from_ref(method).addr();
+        let mut methods = self.methods.lock().unwrap_or_else(PoisonError::into_inner);
+        methods.entry(place).or_insert_with(make).clone()
     }
 }
 
@@ -147,32 +214,42 @@ fn built(
     if let Some(plan) = given.breaker().copied() {
         builder = builder.breaker(plan);
     }
+    if let Some(plan) = given.adaptive().copied() {
+        builder = builder.adaptive(plan);
+    }
+    if let Some(plan) = given.concurrency_limit().copied() {
+        builder = builder.concurrency_limit(plan);
+    }
+    if let Some(plan) = given.rate_limit().copied() {
+        builder = builder.rate_limit(plan);
+    }
     // OK because each setting was valid in the policy that it comes from.
     builder.build().unwrap_or(*given)
 }
 
-/// The same policy for a caller that waits no longer than `asked`. A caller without any time left
-/// gets the shortest there is, which ends its call before it can succeed.
-fn within(policy: &Policy, asked: Span) -> Policy {
+/// The same policy for a caller that waits no longer than `asked`, if that is less than the policy waits. A caller
+/// without any time left gets the shortest there is, which ends its call before it can succeed.
+fn within(policy: &Policy, asked: Span) -> Option<Policy> {
     let asked = asked.max(Span::from_nanos(1));
     if policy.limits().deadline().is_some_and(|limit| limit <= asked) {
-        return *policy;
+        return None;
     }
     let mut builder = policy.to_builder().deadline(asked);
     if policy.limits().min_attempt_time() >= asked {
         builder = builder.min_attempt_time(Span::ZERO);
     }
     // OK because a shorter deadline leaves everything else as valid as it was.
-    builder.build().unwrap_or(*policy)
+    builder.build().ok()
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.
 impl<Z: Clone, L, D: Clone> Clone for GrpcCalls<Z, L, D> {
     fn clone(&self) -> Self {
-        let Self { retrier, destinations, config, idempotent, buffer } = self;
-        let (retrier, config) = (retrier.clone(), config.clone());
+        let Self { retrier, destinations, config, methods, idempotent, retried, settings } = self;
+        let (retrier, config, methods) = (retrier.clone(), config.clone(), Arc::clone(methods));
         let (destinations, idempotent) = (destinations.clone(), idempotent.clone());
-        Self { retrier, destinations, config, idempotent, buffer: *buffer }
+        let (retried, settings) = (*retried, *settings);
+        Self { retrier, destinations, config, methods, idempotent, retried, settings }
     }
 }
 

@@ -69,6 +69,11 @@ impl CallError {
         let late = report.history().last().is_some_and(|last| last.cause == Cause::Timeout);
         let (code, said) = match report.stop() {
             Some(Stop::BreakerOpen) => (Code::Unavailable, "the breaker is open"),
+            Some(Stop::Throttled) => (Code::Unavailable, "refused by client-side throttling"),
+            Some(Stop::ConcurrencyLimited) => {
+                (Code::Unavailable, "the concurrency limit has no place")
+            }
+            Some(Stop::RateLimited) => (Code::Unavailable, "the rate limit is reached"),
             Some(Stop::Cancelled) => (Code::Cancelled, "the call was cancelled"),
             Some(Stop::DeadlineExceeded) => {
                 (Code::DeadlineExceeded, "the call ran out of its time")

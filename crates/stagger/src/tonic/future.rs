@@ -7,21 +7,22 @@ use std::task::{Context, Poll};
 
 use ::http::{Request, Response};
 use stagger_core::Verdict;
-use stagger_core::classify::CodeSet;
 use stagger_core::retry::{Ledger, Stop};
 use stagger_core::{Instant, Outcome};
+use tonic::Status;
 use tonic::body::Body;
 use tower_service::Service;
 
-use super::calls::GrpcRules;
+use super::CallError;
+use super::calls::{GrpcRules, Retried};
 use super::reply::Reply;
 use super::request::{GrpcRequest, Overtaken};
 use super::transport::GrpcFailure;
-use super::{CallError, GrpcBody};
+use crate::http::DeadlineBody;
 use crate::run::BoxError;
 use crate::{AttemptInfo, CallReport, Classifier, Error, Sleep};
 
-type CallResult<B, Z> = Result<Response<GrpcBody<B, Z>>, CallError>;
+type CallResult<B, Z> = Result<Response<DeadlineBody<B, Z>>, CallError>;
 
 /// One call under way through a [`Grpc`](super::Grpc) service.
 ///
@@ -66,10 +67,12 @@ where
     Z: Sleep + Clone,
     for<'l> &'l L: Ledger,
 {
-    let GrpcRules { retrier, codes, idempotent, buffer } = rules;
-    let outgoing = GrpcRequest::new(request, buffer);
+    let GrpcRules { retrier, retried, idempotent, settings } = rules;
+    let outgoing = GrpcRequest::new(request, settings);
     let mut report = CallReport::default();
-    let classifier = GrpcClassifier { codes, outgoing: outgoing.clone() };
+    let classifier = GrpcClassifier { retried, outgoing: outgoing.clone() };
+    #[cfg(feature = "metrics")]
+    let recorded = outgoing.clone();
     let (time, template, mut ready) = (retrier.time().clone(), ready.clone(), Some(ready));
     let op = move |info: AttemptInfo| {
         let until = info.remaining.map(|left| time.now() + left);
@@ -79,11 +82,14 @@ where
         };
         attempt((service, is_ready), outgoing.clone(), info, until)
     };
-    let run = retrier.call().classified_by(classifier).idempotent(idempotent).report(&mut report);
+    let call = retrier.retry_with(op).classified_by(classifier).report(&mut report);
+    let call = if idempotent { call } else { call.not_idempotent() };
     let result = match retrier.policy().hedge() {
-        Some(_) => run.run_hedged_with(op).await,
-        None => run.run_with(op).await,
+        Some(_) => call.hedged().await,
+        None => call.await,
     };
+    #[cfg(feature = "metrics")]
+    recorded.record(report.attempts(), (retrier.name(), retrier.policy().hedge().is_some()));
     finish(result, report, retrier.time())
 }
 
@@ -111,15 +117,15 @@ where
 
 /// The classifier of the attempts of one call.
 struct GrpcClassifier {
-    codes: Option<CodeSet>,
+    retried: Retried,
     outgoing: GrpcRequest,
 }
 
 impl<B> Classifier<Reply<B>, BoxError> for GrpcClassifier {
     fn classify(&mut self, result: &Result<Reply<B>, BoxError>) -> Outcome {
         let outcome = match result {
-            Ok(reply) => reply.outcome(self.codes),
-            Err(error) => GrpcFailure::of(&**error, self.codes).outcome,
+            Ok(reply) => reply.outcome(self.retried),
+            Err(error) => GrpcFailure::of(&**error, self.retried.codes).outcome,
         };
         match (outcome.verdict, result) {
             (Verdict::Ok, _) => {
@@ -130,6 +136,17 @@ impl<B> Classifier<Reply<B>, BoxError> for GrpcClassifier {
             _ => outcome.not_replayable(),
         }
     }
+
+    #[cfg(feature = "metrics")]
+    fn on_attempt(&mut self, attempt: &crate::AttemptEnd<'_, Reply<B>, BoxError>) {
+        if let crate::NextStep::Retry(delay) = attempt.next {
+            self.outgoing.add_delay(delay);
+        }
+    }
+}
+
+fn late() -> BoxError {
+    Status::deadline_exceeded("the call ran out of its time").into()
 }
 
 /// Makes the caller's answer.
@@ -141,8 +158,10 @@ fn finish<B, Z: Sleep + Clone>(
     match result {
         Ok(reply) if report.stop() == Some(Stop::Succeeded) => {
             let until = reply.until.map(|until| (time.clone(), until));
-            let mut response = reply.response.map(|body| GrpcBody::new(body, until));
-            response.extensions_mut().insert(report);
+            let mut response = reply.response.map(|body| DeadlineBody::new(body, until).or(late));
+            if !report.is_clean() {
+                response.extensions_mut().insert(report);
+            }
             Ok(response)
         }
         Ok(reply) => {

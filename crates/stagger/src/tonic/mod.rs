@@ -43,8 +43,9 @@
 //! The codes that a service config lists replace UNAVAILABLE and RESOURCE_EXHAUSTED in this table.
 //! "Yes" is for methods that may be called twice: those that a service config lists, and those that
 //! [`GrpcLayer::idempotent`] names. Without either, no method is known to be idempotent, and only
-//! unprocessed attempts are retried, as gRPC's own clients do (gRFC A6). `grpc-retry-pushback-ms` is kept to exactly, or forbids the retry; `retry-after` and its
-//! kin are lower bounds.
+//! unprocessed attempts are retried, as gRPC's own clients do (gRFC A6). `grpc-retry-pushback-ms` is kept to exactly, or forbids the retry; a
+//! `google.rpc.RetryInfo` in the details of the status, `retry-after` and its kin are lower bounds.
+//! [`GrpcLayer::otlp`] has the table of OTLP, which retries RESOURCE_EXHAUSTED only with a `RetryInfo`.
 //!
 //! The rule of the headers is gRFC A6's. Servers send the status of a failed unary call in them
 //! ("Trailers-Only"). A server that sends headers first, and then a status without any message, has
@@ -54,13 +55,15 @@
 //!
 //! # Headers for the server
 //!
-//! `grpc-previous-rpc-attempts` from the second attempt on; a transparent retry is none. `grpc-timeout`
+//! `grpc-previous-rpc-attempts` from the second attempt on; a transparent retry is none. A call for a caller that
+//! repeats its own ([`InboundLayer`](crate::tower::InboundLayer)) adds the attempts of that one. `grpc-timeout`
 //! is what is left of the deadline, never rounded up; a `grpc-timeout` of the caller's own
 //! ([`Request::set_timeout`](tonic::Request::set_timeout)) shortens the deadline of the call.
 //!
 //! # What the caller gets
 //!
-//! On success the response, with a [`CallReport`](crate::CallReport) in its extensions. On failure the last
+//! On success the response, with a [`CallReport`](crate::CallReport) in its extensions if the first attempt was not
+//! the only one: a clean call allocates nothing for what its caller knows. On failure the last
 //! status of the server with its message, details and metadata; [`CallError::of`] finds the stop
 //! reason and the attempts behind it. When the deadline passes while a stream is read, the stream ends
 //! with DEADLINE_EXCEEDED.
@@ -70,7 +73,7 @@
 //! A call whose client was given an origin (`OrdersClient::with_origin`) has the budget and the breaker of
 //! that server. All other calls of a layer share those of its [`Retrier`](crate::Retrier), because above
 //! the channel a request names no server: tonic writes its authority below, for each connection, and a
-//! channel that balances over several servers chooses one there. A [`Channel`](tonic::transport::Channel)
+//! channel that balances over several servers chooses one there. A [`Channel`](https://docs.rs/tonic/latest/tonic/transport/struct.Channel.html)
 //! replaces the origin by its endpoint's, so the origin is only the name of the ledger. Without origins,
 //! keep one layer, or one [`Grpc`], for each server name.
 //!
@@ -81,20 +84,17 @@
 //! call from a stream. tonic enforces `grpc-timeout` and its own `Endpoint::timeout` too; either ends an
 //! attempt as our time limit does.
 
-mod body;
 mod calls;
 mod error;
 mod future;
+mod kept_head;
 mod layer;
 mod reply;
 mod request;
-mod service;
 mod timeout;
 mod transport;
 
-pub use body::GrpcBody;
 pub use calls::ByServiceConfig;
 pub use error::CallError;
 pub use future::ResponseFuture;
-pub use layer::GrpcLayer;
-pub use service::Grpc;
+pub use layer::{Grpc, GrpcLayer};

@@ -1,11 +1,14 @@
 //! The head of a response: the status of the call, or that it is under way.
 
+use std::borrow::Cow;
+
 use ::http::{HeaderMap, Response, StatusCode};
 use stagger_core::classify::{Code, CodeSet, classify_grpc};
-use stagger_core::hint::HintReader;
+use stagger_core::hint::{HintReader, retry_info, status_details};
 use stagger_core::{Hint, Instant, Outcome, Verdict};
 use tonic::Status;
 
+use super::calls::Retried;
 use crate::StdTime;
 
 /// The response of one attempt.
@@ -20,12 +23,15 @@ pub(super) struct Reply<B> {
 impl<B> Reply<B> {
     /// Classifies it. Headers without a status commit the call (gRFC A6, "When Retries are Valid"):
     /// the caller may have seen them, and the status that follows is the caller's alone.
-    pub(super) fn outcome(&self, codes: Option<CodeSet>) -> Outcome {
+    pub(super) fn outcome(&self, retried: Retried) -> Outcome {
         let headers = self.response.headers();
         let Some(code) = self.code() else { return Outcome::OK };
-        let mut outcome = classify_grpc(code, codes);
+        let mut outcome = classify_grpc(code, retried.codes);
         if outcome.verdict == Verdict::Ok {
             return outcome;
+        }
+        if outcome.verdict == Verdict::Throttled && retried.with_info && !has_retry_info(headers) {
+            return classify_grpc(code, Some(CodeSet::EMPTY));
         }
         outcome.hint = hint(headers);
         if outcome.verdict == Verdict::Transient && self.limits_us(outcome.hint) {
@@ -38,7 +44,7 @@ impl<B> Reply<B> {
     /// status of an HTTP server that does not speak gRPC.
     pub(super) fn status(&self) -> Option<Status> {
         let http = self.response.status();
-        Status::from_header_map(self.response.headers()).or_else(|| {
+        Status::from_header_map(&readable(self.response.headers())).or_else(|| {
             let code = from_http(http)?;
             let said = format!("no grpc-status in the headers of an HTTP reply {http}");
             Some(Status::new(i32::from(code.number()).into(), said))
@@ -65,7 +71,25 @@ impl<B> Reply<B> {
     }
 }
 
-fn hint(headers: &HeaderMap) -> Option<Hint> {
+/// The headers as tonic can read them: it panics at details that are not base64.
+fn readable(headers: &HeaderMap) -> Cow<'_, HeaderMap> {
+    let mut headers = Cow::Borrowed(headers);
+    let details = headers.get(Status::GRPC_STATUS_DETAILS);
+    if details.is_some_and(|details| status_details(details.as_bytes()).is_none()) {
+        headers.to_mut().remove(Status::GRPC_STATUS_DETAILS);
+    }
+    headers
+}
+
+/// Whether the details of the status have a `google.rpc.RetryInfo`.
+fn has_retry_info(headers: &HeaderMap) -> bool {
+    let details = headers.get(Status::GRPC_STATUS_DETAILS);
+    let details = details.and_then(|details| status_details(details.as_bytes()));
+    details.is_some_and(|details| retry_info(&details).is_some())
+}
+
+/// The server's hint in these headers.
+pub(super) fn hint(headers: &HeaderMap) -> Option<Hint> {
     let lines: Vec<_> =
         headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
     HintReader::new().read(lines.iter().copied(), StdTime::try_wall().map(Into::into))
@@ -97,7 +121,7 @@ mod tests {
     }
 
     fn verdict(status: u16, headers: &[(&'static str, &'static str)]) -> Verdict {
-        reply(status, headers).outcome(None).verdict
+        reply(status, headers).outcome(Retried::DEFAULT).verdict
     }
 
     #[test]
@@ -112,7 +136,7 @@ mod tests {
 
     #[test]
     fn headers_without_a_status_commit_the_call() {
-        let outcome = reply(200, &[("grpc-retry-pushback-ms", "5")]).outcome(None);
+        let outcome = reply(200, &[("grpc-retry-pushback-ms", "5")]).outcome(Retried::DEFAULT);
         assert_eq!(outcome, Outcome::OK);
         assert!(reply(200, &[]).status().is_none());
     }

@@ -15,8 +15,16 @@ use http_body::{Body as HttpBody, Frame};
 use tonic::Status;
 use tonic::body::Body;
 
+use super::calls::RequestSettings;
+use super::kept_head::KeptHead;
 use super::timeout;
 use crate::AttemptInfo;
+use crate::http::{AttemptHeaders, previous_attempts};
+#[cfg(feature = "metrics")]
+use crate::{
+    Span,
+    observe::{GrpcAttempts, grpc_call},
+};
 
 /// The number of attempts before this one (gRFC A6, "Exposed Retry Metadata").
 const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc-attempts");
@@ -28,10 +36,21 @@ const PREVIOUS_ATTEMPTS: HeaderName = HeaderName::from_static("grpc-previous-rpc
 /// body that only attempts one after the other send, this one is read by whichever copy is ahead: the copies of a hedged call start before it has ended.
 #[derive(Clone)]
 pub(super) struct GrpcRequest {
-    parts: Arc<request::Parts>,
-    body: Arc<Mutex<SharedBody>>,
+    kept: Arc<KeptRequest>,
+}
+
+/// One allocation for all that the attempts of a call share.
+struct KeptRequest {
+    /// The caller's own head, which the first attempt sends.
+    first: Mutex<Option<request::Parts>>,
+    head: KeptHead,
+    body: Mutex<SharedBody>,
+    attempt_headers: AttemptHeaders,
     /// The last number given to a copy, by which attempts are told apart.
-    copies: Arc<AtomicU64>,
+    copies: AtomicU64,
+    /// The delays between attempts, in nanoseconds.
+    #[cfg(feature = "metrics")]
+    delay: AtomicU64,
 }
 
 /// The body as far as it has been read from the caller.
@@ -56,7 +75,7 @@ enum BodyPart {
 
 /// The body of one attempt.
 struct BodyCopy {
-    body: Arc<Mutex<SharedBody>>,
+    kept: Arc<KeptRequest>,
     next: usize,
     id: u64,
 }
@@ -66,8 +85,9 @@ struct BodyCopy {
 pub(super) struct Overtaken;
 
 impl GrpcRequest {
-    /// Keeps `room` bytes of the body.
-    pub(super) fn new(request: Request<Body>, room: usize) -> Self {
+    /// A request that is kept and sent as `settings` say.
+    pub(super) fn new(request: Request<Body>, settings: RequestSettings) -> Self {
+        let RequestSettings { buffer: room, attempt_headers } = settings;
         let (parts, body) = request.into_parts();
         let body = SharedBody {
             source: Some(body),
@@ -79,38 +99,83 @@ impl GrpcRequest {
             waiting: Vec::new(),
             overtaken: Vec::new(),
         };
-        let (parts, body) = (Arc::new(parts), Arc::new(Mutex::new(body)));
-        Self { parts, body, copies: Arc::default() }
+        let head = KeptHead::of(&parts);
+        let (first, body) = (Mutex::new(Some(parts)), Mutex::new(body));
+        let copies = AtomicU64::new(0);
+        #[cfg(feature = "metrics")]
+        let delay = AtomicU64::new(0);
+        Self {
+            kept: Arc::new(KeptRequest {
+                first,
+                head,
+                body,
+                attempt_headers,
+                copies,
+                #[cfg(feature = "metrics")]
+                delay,
+            }),
+        }
     }
 
     /// The request of one attempt, and the number that tells its body from the others.
     pub(super) fn attempt(&self, info: &AttemptInfo) -> (Request<Body>, u64) {
-        let id = self.copies.fetch_add(1, Ordering::Relaxed);
-        let mut parts = (*self.parts).clone();
-        let previous = info.number.saturating_sub(1);
+        let KeptRequest { first, head, attempt_headers, copies, .. } = &*self.kept;
+        let id = copies.fetch_add(1, Ordering::Relaxed);
+        let first = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut parts = first.unwrap_or_else(|| head.again());
+        let previous = info.number.saturating_sub(1).saturating_add(previous_attempts());
         if previous > 0 {
             parts.headers.insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
         }
+        attempt_headers.write(info, &mut parts.headers);
         if let Some(left) = info.remaining {
             timeout::tell(&mut parts.headers, left);
         }
-        let copy = BodyCopy { body: Arc::clone(&self.body), next: 0, id };
+        let copy = BodyCopy { kept: Arc::clone(&self.kept), next: 0, id };
         (Request::from_parts(parts, Body::new(copy)), id)
+    }
+
+    /// Another attempt follows after this delay.
+    #[cfg(feature = "metrics")]
+    pub(super) fn add_delay(&self, delay: Span) {
+        self.kept.delay.fetch_add(delay.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Records the call, which has ended after `attempts` that count.
+    #[cfg(feature = "metrics")]
+    pub(super) fn record(&self, attempts: u32, (name, hedged): (Option<&'static str>, bool)) {
+        let copies = self.kept.copies.load(Ordering::Relaxed);
+        let further = attempts.saturating_sub(1);
+        let attempts = GrpcAttempts {
+            retries: if hedged { 0 } else { further },
+            transparent_retries: u32::try_from(copies).unwrap_or(u32::MAX).saturating_sub(attempts),
+            hedges: if hedged { further } else { 0 },
+            retry_delay: Span::from_nanos(self.kept.delay.load(Ordering::Relaxed)),
+        };
+        if attempts == GrpcAttempts::default() {
+            return;
+        }
+        // Only generated clients name a method of which there is a bounded number.
+        let method = self.kept.head.method();
+        let method = method.map(|method| format!("{}/{}", method.service(), method.method()));
+        let target = self.kept.head.uri().authority().map_or(name, |server| Some(server.as_str()));
+        let target = target.unwrap_or("other").to_owned();
+        grpc_call(method.unwrap_or_else(|| "other".to_owned()), target, &attempts);
     }
 
     /// Whether a further attempt could send equal bytes: nothing was let go that it would need.
     pub(super) fn is_replayable(&self) -> bool {
-        locked(&self.body).base == 0
+        locked(&self.kept.body).base == 0
     }
 
     /// Nothing need be kept from here on.
     pub(super) fn commit(&self) {
-        locked(&self.body).keeps = false;
+        locked(&self.kept.body).keeps = false;
     }
 
     /// Whether this body could not be sent to its end, because another one was ahead of it.
     pub(super) fn is_overtaken(&self, copy: u64) -> bool {
-        locked(&self.body).overtaken.contains(&copy)
+        locked(&self.kept.body).overtaken.contains(&copy)
     }
 }
 
@@ -200,8 +265,8 @@ impl HttpBody for BodyCopy {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let Self { body, next, id } = self.get_mut();
-        let part = ready!(locked(body).poll((next, *id), context));
+        let Self { kept, next, id } = self.get_mut();
+        let part = ready!(locked(&kept.body).poll((next, *id), context));
         Poll::Ready(part.map(|part| {
             part.map(|part| match part {
                 BodyPart::Data(data) => Frame::data(data),
@@ -211,7 +276,7 @@ impl HttpBody for BodyCopy {
     }
 
     fn is_end_stream(&self) -> bool {
-        let body = locked(&self.body);
+        let body = locked(&self.kept.body);
         let ended = body.source.as_ref().is_none_or(HttpBody::is_end_stream);
         ended && self.next == body.base + body.kept.len()
     }
@@ -220,7 +285,7 @@ impl HttpBody for BodyCopy {
 /// The caller's body wakes the attempt that asked last: when that one goes, the others ask anew.
 impl Drop for BodyCopy {
     fn drop(&mut self) {
-        locked(&self.body).wake();
+        locked(&self.kept.body).wake();
     }
 }
 

@@ -7,11 +7,13 @@ use h2::Reason;
 use stagger_core::classify::{
     Code, CodeSet, TransportRules, classify_error, classify_grpc, sources,
 };
-use stagger_core::{Cause, Outcome, Remedy, Verdict};
+use stagger_core::hint::retry_info;
+use stagger_core::{Cause, Hint, Outcome, Remedy, Verdict};
 use tonic::{ConnectError, Status, TimeoutExpired};
 
 use super::CallError;
 use super::error::code_of;
+use super::reply::hint;
 use super::request::Overtaken;
 use crate::http::{classify_transport, is_refused};
 use crate::run::TIMED_OUT;
@@ -103,6 +105,33 @@ impl GrpcFailure {
 
     fn below(code: Code, codes: Option<CodeSet>) -> Self {
         Self { code, outcome: classify_grpc(code, codes).with_cause(Cause::Transport) }
+    }
+}
+
+/// The status of a plain client: by the table of [this module](super#what-is-retried), with pushback and `RetryInfo`.
+/// A status that tonic made of a failure below gRPC is classified by that failure, which is its source.
+///
+/// A status does not know its method. For one that must not be called twice say
+/// [`not_idempotent`](crate::RetryCall::not_idempotent), or take [`Grpc`](super::Grpc).
+///
+/// ```
+/// use stagger::{Classify, Verdict};
+/// assert_eq!(tonic::Status::unavailable("away").classify().verdict, Verdict::Transient);
+/// assert_eq!(tonic::Status::not_found("no such order").classify().verdict, Verdict::Permanent);
+/// ```
+impl Classify for Status {
+    fn classify(&self) -> Outcome {
+        let below = self.source().map(|source| GrpcFailure::of(source, None));
+        if let Some(below) = below.filter(|below| below.code != Code::Unknown) {
+            return below.outcome;
+        }
+        let outcome = classify_grpc(code_of(self), None);
+        if outcome.verdict == Verdict::Ok {
+            return outcome;
+        }
+        let by_headers = hint(&self.metadata().clone().into_headers());
+        let hint = by_headers.or_else(|| retry_info(self.details()).map(Hint::AtLeast));
+        hint.map_or(outcome, |hint| outcome.with_hint(hint))
     }
 }
 

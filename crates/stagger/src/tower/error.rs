@@ -67,7 +67,7 @@ impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             ServiceErrorKind::NotReady(_) => f.write_str("the service is not ready for calls"),
-            ServiceErrorKind::Ended(end) => end.fmt(f),
+            ServiceErrorKind::Ended(end) => end.fmt_end(f).and_then(|()| end.fmt_advice(f)),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-use stagger_core::retry::{Done, Launched, Ledger};
+use stagger_core::retry::{Done, Ledger};
 use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 use tower_service::Service;
 
@@ -148,13 +148,14 @@ where
     K: Outgoing + FailedReplies<S::Response>,
     S: Service<K::Request>,
 {
+    const REPLIES: bool = true;
+
     fn start<C: Clock>(
         self: Pin<&mut Self>,
-        attempt: AttemptInfo,
-        _: Option<Launched>,
+        info: impl FnOnce() -> AttemptInfo,
         clock: &C,
     ) -> bool {
-        let mut parts = self.project();
+        let (mut parts, attempt) = (self.project(), info());
         *parts.attempt = attempt;
         // The first attempt has a service that is ready.
         if *parts.ready {
@@ -181,7 +182,9 @@ where
             let inside = Inside::enter();
             match parts.phase.as_mut().project() {
                 ServicePhaseParts::Sent { future } => {
-                    return future.poll(context).map(AttemptEvent::Ended);
+                    let result = ready!(parts.outgoing.enter(|| future.poll(context)));
+                    parts.outgoing.settled(&result);
+                    return Poll::Ready(AttemptEvent::Ended(result));
                 }
                 ServicePhaseParts::Refresh { future } => {
                     ready!(future.poll(context));
@@ -249,7 +252,7 @@ where
         };
         *self.ready = false;
         let inside = Inside::enter();
-        let future = self.service.call(request);
+        let future = self.outgoing.enter(|| self.service.call(request));
         drop(inside);
         self.phase.set(ServicePhase::Sent { future });
     }

@@ -18,12 +18,12 @@ use crate::{Clock, Ledgers, LocalLedger, Retrier};
 /// A request may have any body: what goes by on the first attempt is kept up to a limit, and the
 /// service gets a [`Replay`](crate::http::Replay) of it. A call whose body went past the limit ends
 /// with its real failure and
-/// [`Stop::NotReplayable`](crate::retry::Stop::NotReplayable). A failed reply that a call ends with has
-/// the end of the call, [`Done`](crate::retry::Done), among its extensions. Each attempt's request has its
-/// [`AttemptInfo`](crate::AttemptInfo) among its extensions.
+/// [`Stop::NotReplayable`](crate::Stop::NotReplayable). A failed reply that a call ends with has
+/// the end of the call, [`Done`](crate::Done), among its extensions. Each attempt's request has its
+/// [`AttemptInfo`](crate::AttemptInfo) among its extensions, unless it is a first attempt without time limits.
 ///
 /// The body of a reply ends with the deadline of the call, if the policy has one:
-/// [`DeadlineBody`](super::DeadlineBody).
+/// [`DeadlineBody`](crate::http::DeadlineBody).
 ///
 /// ```
 /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {

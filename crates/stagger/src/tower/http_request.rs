@@ -1,22 +1,26 @@
-//! An HTTP request that can be sent again, whatever its body is.
+//! An HTTP request that can be sent again, whatever its body is, and the hooks that change it before each attempt.
 
+use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use ::http::header::HOST;
 use ::http::request::Parts;
+use ::http::uri::Authority;
 use ::http::{Request, Response};
 use http_body::Body;
 use stagger_core::Remedy;
 use stagger_core::retry::Done;
 
-use super::{FailedReplies, Outgoing, Prepare, Refresh};
+use super::{FailedReplies, Outgoing};
 use crate::AttemptInfo;
 use crate::http::{AttemptHeaders, Replay, Replayable, poll_drain};
+use crate::observe::{HttpSpan, HttpTarget, error_kind};
 
 /// A kept HTTP request: its head, and as much of its body as was read.
 ///
 /// Each attempt has the head of the caller, extensions included, with its own
-/// [`AttemptInfo`] among these.
+/// [`AttemptInfo`] among these, unless it is a first attempt without time limits.
 #[derive(Debug)]
 pub struct HttpRequest<B, H, R> {
     head: Parts,
@@ -27,6 +31,8 @@ pub struct HttpRequest<B, H, R> {
     drain: u64,
     hook: H,
     refresh: R,
+    /// The span of the attempt under way.
+    span: Option<HttpSpan>,
 }
 
 impl<B: Body, H, R> HttpRequest<B, H, R> {
@@ -37,8 +43,28 @@ impl<B: Body, H, R> HttpRequest<B, H, R> {
     ) -> Self {
         let (head, body) = request.into_parts();
         let body = Replayable::new(body, limit);
-        Self { head, body, reserved: None, attempt_headers, drain, hook, refresh }
+        let (reserved, span) = (None, None);
+        Self { head, body, reserved, attempt_headers, drain, hook, refresh, span }
     }
+}
+
+/// The request as a span tells of it. A URI without a server has the one of the `Host` header.
+fn target(head: &Parts) -> HttpTarget<'_> {
+    let uri = &head.uri;
+    let named = || head.headers.get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
+    let server = uri.authority().cloned().or_else(named);
+    let known = match uri.scheme_str() {
+        Some("http") => Some(80),
+        Some("https") => Some(443),
+        _ => None,
+    };
+    let port = server.as_ref().and_then(Authority::port_u16).or(known);
+    let url = match &server {
+        Some(server) if uri.authority().is_none() => format!("//{server}{uri}"),
+        _ => uri.to_string(),
+    };
+    let address = server.map(|server| server.host().to_owned());
+    HttpTarget { method: head.method.as_str(), url, address, port }
 }
 
 impl<B: Body, H: Prepare, R: Refresh> Outgoing for HttpRequest<B, H, R> {
@@ -66,10 +92,22 @@ impl<B: Body, H: Prepare, R: Refresh> Outgoing for HttpRequest<B, H, R> {
             None => self.body.attempt()?,
         };
         let mut head = self.head.clone();
-        head.extensions.insert(*attempt);
+        // Extensions are three allocations, and of a first attempt without limits there is nothing to tell.
+        if *attempt != AttemptInfo::FIRST {
+            head.extensions.insert(*attempt);
+        }
         self.attempt_headers.write(attempt, &mut head.headers);
-        self.hook.prepare(&mut head, attempt);
+        let span = HttpSpan::start(attempt.number, || target(&self.head));
+        span.enter(|| self.hook.prepare(&mut head, attempt));
+        self.span = Some(span);
         Some(Request::from_parts(head, body))
+    }
+
+    fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
+        match &self.span {
+            Some(span) => span.enter(work),
+            None => work(),
+        }
     }
 }
 
@@ -83,5 +121,65 @@ impl<B, H, R, C: Body + Unpin> FailedReplies<Response<C>> for HttpRequest<B, H, 
 
     fn explain(&self, reply: &mut Response<C>, done: Done) {
         reply.extensions_mut().insert(done);
+    }
+
+    fn settled<E>(&mut self, result: &Result<Response<C>, E>) {
+        if let Some(mut span) = self.span.take() {
+            match result {
+                Ok(reply) => span.replied(reply.status().as_u16()),
+                Err(_) => span.failed(error_kind::<E>()),
+            }
+        }
+    }
+}
+
+/// Changes the head of each attempt's request, after the wait and directly before the send: for
+/// credentials and signatures that do not outlive a wait.
+///
+/// Any `FnMut(&mut Parts, &AttemptInfo)` does. It sees the caller's head, not that of the attempt
+/// before.
+pub trait Prepare {
+    /// Changes the head of the request that is about to be sent.
+    fn prepare(&mut self, head: &mut Parts, attempt: &AttemptInfo);
+}
+
+impl<F: FnMut(&mut Parts, &AttemptInfo)> Prepare for F {
+    fn prepare(&mut self, head: &mut Parts, attempt: &AttemptInfo) {
+        self(head, attempt);
+    }
+}
+
+/// Gets fresh credentials after a 401, once in a call, for [`Prepare`] to use.
+///
+/// Any `FnMut() -> impl Future<Output = ()>` does. It takes its time from the attempt that follows.
+pub trait Refresh {
+    /// Ready when the next attempt can be sent.
+    type Future: Future<Output = ()>;
+
+    /// Begins to refresh.
+    fn refresh(&mut self) -> Self::Future;
+}
+
+impl<F: FnMut() -> Fut, Fut: Future<Output = ()>> Refresh for F {
+    type Future = Fut;
+
+    fn refresh(&mut self) -> Fut {
+        self()
+    }
+}
+
+/// Nothing is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unchanged;
+
+impl Prepare for Unchanged {
+    fn prepare(&mut self, _: &mut Parts, _: &AttemptInfo) {}
+}
+
+impl Refresh for Unchanged {
+    type Future = Ready<()>;
+
+    fn refresh(&mut self) -> Ready<()> {
+        ready(())
     }
 }

@@ -1,13 +1,18 @@
-//! The layer that wraps services.
+//! The layer that wraps services, and its service: one call for each request.
 
+use std::error::Error as StdError;
+use std::mem;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use stagger_core::Outcome;
+use stagger_core::retry::Ledger;
 use tower_layer::Layer;
+use tower_service::Service;
 
-use super::{EveryRequest, Stagger};
-use crate::run::{ByError, ByResult, ByType, RetryIf};
-use crate::{LocalLedger, Retrier};
+use super::{Cloned, EveryRequest, Idempotent, ResponseFuture, ServiceError};
+use crate::run::{ActiveCall, ByError, ByResult, ByType, RetryIf};
+use crate::{Classifier, LocalLedger, Retrier, Sleep};
 
 /// Makes the calls of a service under a policy.
 ///
@@ -22,7 +27,7 @@ use crate::{LocalLedger, Retrier};
 /// use stagger::{Policy, Retrier, TokioTime};
 /// use tower::{Service, ServiceBuilder, ServiceExt};
 /// let retrier = Retrier::new(Policy::default(), TokioTime);
-/// let layer = StaggerLayer::new(retrier).retry_if(|_: &fmt::Error| true);
+/// let layer = StaggerLayer::new(retrier).when(|_: &fmt::Error| true);
 /// let tries = AtomicU32::new(0);
 /// let server = |item: u32| {
 ///     let busy = tries.fetch_add(1, Ordering::Relaxed) < 2;
@@ -53,7 +58,7 @@ impl<Z, L> StaggerLayer<Z, L> {
 impl<Z, L, D> StaggerLayer<Z, L, ByType, D> {
     /// Retries after the errors for which `worth` answers yes: they are transient, all others
     /// permanent.
-    pub fn retry_if<E, F>(self, worth: F) -> StaggerLayer<Z, L, RetryIf<F>, D>
+    pub fn when<E, F>(self, worth: F) -> StaggerLayer<Z, L, RetryIf<F>, D>
     where
         F: FnMut(&E) -> bool,
     {
@@ -115,5 +120,71 @@ impl<Z, L, J: Clone, D: Clone> Clone for StaggerLayer<Z, L, J, D> {
             classifier: classifier.clone(),
             idempotent: idempotent.clone(),
         }
+    }
+}
+
+/// A service whose calls are made under a policy; made by
+/// [`StaggerLayer`](super::StaggerLayer).
+///
+/// Clones share budget and breaker.
+#[derive(Debug)]
+pub struct Stagger<S, Z, L = LocalLedger, J = ByType, D = EveryRequest> {
+    inner: S,
+    /// Shared, because each call holds it: one count to raise and to lower.
+    retrier: Arc<Retrier<Z, L>>,
+    classifier: J,
+    idempotent: D,
+}
+
+impl<S, Z, L, J, D> Stagger<S, Z, L, J, D> {
+    pub(super) const fn new(
+        inner: S,
+        retrier: Arc<Retrier<Z, L>>,
+        classifier: J,
+        idempotent: D,
+    ) -> Self {
+        Self { inner, retrier, classifier, idempotent }
+    }
+
+    /// The policy, and the ledger to be shared or read.
+    #[must_use]
+    pub fn retrier(&self) -> &Retrier<Z, L> {
+        &self.retrier
+    }
+}
+
+impl<S, Req, Z, L, J, D> Service<Req> for Stagger<S, Z, L, J, D>
+where
+    S: Service<Req> + Clone,
+    S::Error: Into<Box<dyn StdError + Send + Sync>>,
+    Req: Clone,
+    Z: Sleep,
+    for<'l> &'l L: Ledger,
+    J: Classifier<S::Response, S::Error> + Clone,
+    D: Idempotent<Req>,
+{
+    type Response = S::Response;
+    type Error = ServiceError;
+    type Future = ResponseFuture<S, Cloned<Req>, J, Z, L>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ServiceError>> {
+        self.inner.poll_ready(context).map_err(ServiceError::not_ready)
+    }
+
+    fn call(&mut self, request: Req) -> Self::Future {
+        // A clone may not be ready: the one that is makes the call.
+        let clone = self.inner.clone();
+        let ready = mem::replace(&mut self.inner, clone);
+        let idempotent = self.idempotent.is_idempotent(&request);
+        let call = ActiveCall::new(Arc::clone(&self.retrier), None, idempotent);
+        ResponseFuture::new(call, ready, Cloned(request), self.classifier.clone())
+    }
+}
+
+// By hand, because a ledger need not be `Clone` to be shared.
+impl<S: Clone, Z, L, J: Clone, D: Clone> Clone for Stagger<S, Z, L, J, D> {
+    fn clone(&self) -> Self {
+        let Self { inner, retrier, classifier, idempotent } = self;
+        Self::new(inner.clone(), Arc::clone(retrier), classifier.clone(), idempotent.clone())
     }
 }

@@ -15,7 +15,7 @@
 //! # HTTP
 //!
 //! With the feature `http`, `StaggerLayer::http` makes an `HttpLayer`, for requests of any body: the
-//! service below gets `Request<Replay<B>>`, and its replies come back with their bodies in a [`DeadlineBody`]. What a call needs
+//! service below gets `Request<Replay<B>>`, and its replies come back with their bodies in a [`DeadlineBody`](crate::http::DeadlineBody). What a call needs
 //! beyond that is one of its options: generated keys, attempt headers, a hook before each attempt, a
 //! refresh after a 401, draining.
 //!
@@ -25,51 +25,44 @@
 //!   [`classify_transport`](crate::http::classify_transport) has the table.
 //! - **421 and 425 are final.** What heals them is a fresh connection, and no early data: a service
 //!   cannot be made to take either. A client that can carry them out has an integration of its own.
+//! - **Hints** are read in headers alone: the body of a failed reply is the caller's, so Google's `"retryDelay"`
+//!   there is not seen. A `Classifier` that has the body at hand reads it by
+//!   [`retry_delay`](crate::hint::retry_delay).
 //! - **Each scheme, host and port** has a budget and a breaker of its own, unless the retrier was given
 //!   a ledger for all of them.
 //! - **A failed reply** that the call ends with comes back as it is, and says among its extensions why
-//!   no attempt followed: [`retry::Done`](crate::retry::Done).
+//!   no attempt followed: [`Done`](crate::Done).
 //! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's. The
-//!   policy's deadline bounds the body too: one that stalls past it fails ([`DeadlineBody`]). The time
+//!   policy's deadline bounds the body too: one that stalls past it fails ([`DeadlineBody`](crate::http::DeadlineBody)). The time
 //!   limit of one attempt ends with the head.
 //! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
 //!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
+//! - **On the server's side** [`InboundLayer`] reads the attempt headers of callers, so that retries in
+//!   different services do not multiply.
 //! - **tower's own layers** below give their errors in boxes: take `errors_classified_by(ByBoxedChain)`.
 
-#[cfg(feature = "http")]
-mod deadline_body;
 mod error;
 mod future;
-#[cfg(feature = "http")]
-mod hook;
-#[cfg(feature = "http")]
-mod http_future;
 #[cfg(feature = "http")]
 mod http_layer;
 #[cfg(feature = "http")]
 mod http_request;
 #[cfg(feature = "http")]
 mod http_service;
-mod idempotent;
+#[cfg(feature = "http")]
+mod inbound;
 mod layer;
 mod outgoing;
-mod service;
 
-#[cfg(feature = "http")]
-pub use deadline_body::DeadlineBody;
 pub use error::ServiceError;
 pub use future::ResponseFuture;
 #[cfg(feature = "http")]
-pub use hook::{Prepare, Refresh, Unchanged};
-#[cfg(feature = "http")]
-pub use http_future::HttpFuture;
-#[cfg(feature = "http")]
 pub use http_layer::HttpLayer;
 #[cfg(feature = "http")]
-pub use http_request::HttpRequest;
+pub use http_request::{HttpRequest, Prepare, Refresh, Unchanged};
 #[cfg(feature = "http")]
-pub use http_service::HttpService;
-pub use idempotent::{EveryRequest, Idempotent};
-pub use layer::StaggerLayer;
-pub use outgoing::{Cloned, FailedReplies, Outgoing};
-pub use service::Stagger;
+pub use http_service::{HttpFuture, HttpService};
+#[cfg(feature = "http")]
+pub use inbound::{Inbound, InboundFuture, InboundLayer};
+pub use layer::{Stagger, StaggerLayer};
+pub use outgoing::{Cloned, EveryRequest, FailedReplies, Idempotent, Outgoing};

@@ -1,4 +1,4 @@
-//! A call's request that is kept, and becomes the request of each attempt.
+//! The rules for the request of a call: kept, and sent as the request of each attempt, and whether that may happen twice.
 
 use std::future::{Future, Ready};
 use std::task::{Context, Poll};
@@ -27,6 +27,11 @@ pub trait Outgoing {
     /// The request of this attempt, directly before it is sent. `None` when it is not replayable
     /// after all.
     fn request(&mut self, attempt: &AttemptInfo) -> Option<Self::Request>;
+
+    /// Does work of the attempt under way, inside its span if it has one.
+    fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
 }
 
 /// The treatment of replies that are failures.
@@ -37,6 +42,11 @@ pub trait FailedReplies<Res> {
 
     /// Says in the reply that the call ends with how it ended.
     fn explain(&self, reply: &mut Res, done: Done);
+
+    /// An attempt ended with this result; tells its span, if it has one.
+    fn settled<E>(&mut self, result: &Result<Res, E>) {
+        let _ = result;
+    }
 }
 
 /// A request that is cloned for each attempt.
@@ -68,4 +78,43 @@ impl<Req, Res> FailedReplies<Res> for Cloned<Req> {
     }
 
     fn explain(&self, _: &mut Res, _: Done) {}
+}
+
+/// Says whether sending a request twice is the same as sending it once.
+///
+/// Any `Fn(&Request) -> bool` does. A request that is not idempotent is retried only after failures
+/// that the server cannot have acted on.
+///
+/// ```
+/// use stagger::tower::Idempotent;
+/// let reads = |command: &&str| command.starts_with("GET ");
+/// assert!(reads.is_idempotent(&"GET stock"));
+/// assert!(!reads.is_idempotent(&"INCR stock"));
+/// ```
+pub trait Idempotent<Req> {
+    /// Whether this request may be sent twice.
+    fn is_idempotent(&self, request: &Req) -> bool;
+}
+
+impl<Req, F: Fn(&Req) -> bool> Idempotent<Req> for F {
+    fn is_idempotent(&self, request: &Req) -> bool {
+        self(request)
+    }
+}
+
+#[cfg(feature = "http")]
+impl<B> Idempotent<http::Request<B>> for crate::http::ByMethod {
+    fn is_idempotent(&self, request: &http::Request<B>) -> bool {
+        self.allows(request.method(), request.headers())
+    }
+}
+
+/// Every request may be sent twice, because the caller said what to retry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EveryRequest;
+
+impl<Req> Idempotent<Req> for EveryRequest {
+    fn is_idempotent(&self, _: &Req) -> bool {
+        true
+    }
 }

@@ -1,11 +1,14 @@
 //! A ledger that writes down what it is asked and told.
 
 use std::sync::Mutex;
+use std::task::Waker;
 
-use stagger::breaker::{Admission, Report, Ticket};
-use stagger::budget::{Charge, Paid, Settled};
-use stagger::retry::Ledger;
-use stagger::{Entropy, Instant, LocalLedger, Policy};
+use stagger::adaptive::{AdaptiveReport, Pacing};
+use stagger::breaker::Report;
+use stagger::engine::breaker::{Admission, Ticket};
+use stagger::engine::budget::{Charge, Paid, Settled};
+use stagger::engine::{Entrance, Ledger, LimitPermit};
+use stagger::{Entropy, Instant, LocalLedger, Policy, Span};
 
 /// A ledger with its history.
 #[derive(Debug)]
@@ -70,6 +73,26 @@ impl Ledger for &Diary {
         let admitted = admission.ticket().is_some();
         self.write(if admitted { Line::Admitted } else { Line::NotAdmitted });
         admission
+    }
+
+    fn pace(&mut self, now: Instant) -> Pacing {
+        (&self.ledger).pace(now)
+    }
+
+    fn on_paced(&mut self, now: Instant, report: AdaptiveReport) {
+        (&self.ledger).on_paced(now, report);
+    }
+
+    fn enter(&mut self, now: Instant, permit: &mut LimitPermit, longest: Span) -> Entrance {
+        (&self.ledger).enter(now, permit, longest)
+    }
+
+    fn leave(&mut self, now: Instant, permit: LimitPermit) {
+        (&self.ledger).leave(now, permit);
+    }
+
+    fn watch(&mut self, permit: &LimitPermit, waker: &Waker) -> bool {
+        (&self.ledger).watch(permit, waker)
     }
 
     fn report(&mut self, now: Instant, ticket: Ticket, report: Report, entropy: &mut dyn Entropy) {

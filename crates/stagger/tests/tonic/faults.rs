@@ -8,9 +8,8 @@ use h2::server::{Builder, SendResponse};
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, HeaderValue, Request, Response};
 use serde_json::json;
-use stagger::retry::Stop;
 use stagger::tonic::CallError;
-use stagger::{CallReport, Span, Verdict};
+use stagger::{CallReport, Span, Stop, Verdict};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tonic::Code;
@@ -21,7 +20,7 @@ use crate::client::{configured, hello, quick, repeatable, retrier, retrying, una
 
 /// The fault of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+pub(crate) enum StreamFault {
     Done,
     Reset(Reason),
     /// The connection breaks with the stream on it.
@@ -29,22 +28,24 @@ enum Fate {
 }
 
 /// A server of bare HTTP/2.
-struct Faulty {
+pub(crate) struct Faulty {
     endpoint: Endpoint,
     seen: Arc<Mutex<Vec<HeaderMap>>>,
 }
 
 impl Faulty {
-    /// The stream number n, over all connections, has the n-th fate, and those after the last are
+    /// The stream number n, over all connections, has the n-th fault, and those after the last are
     /// done.
-    async fn start(fates: &'static [Fate]) -> Result<Self, Box<dyn StdError + Send + Sync>> {
-        Self::going_away(&[], fates).await
+    pub(crate) async fn start(
+        faults: &'static [StreamFault],
+    ) -> Result<Self, Box<dyn StdError + Send + Sync>> {
+        Self::going_away(&[], faults).await
     }
 
     /// The same, but the first connections say these GOAWAYs once they have a stream.
     async fn going_away(
         away: &'static [GoAway],
-        fates: &'static [Fate],
+        faults: &'static [StreamFault],
     ) -> Result<Self, Box<dyn StdError + Send + Sync>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr()?))?;
@@ -56,13 +57,13 @@ impl Faulty {
                 tokio::spawn(go_away(socket, *away));
             }
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(serve(socket, fates, Arc::clone(&noted)));
+                tokio::spawn(serve(socket, faults, Arc::clone(&noted)));
             }
         });
         Ok(Self { endpoint, seen })
     }
 
-    fn channel(&self) -> Channel {
+    pub(crate) fn channel(&self) -> Channel {
         self.endpoint.connect_lazy()
     }
 
@@ -71,7 +72,7 @@ impl Faulty {
     }
 }
 
-async fn serve(socket: TcpStream, fates: &[Fate], seen: Arc<Mutex<Vec<HeaderMap>>>) {
+async fn serve(socket: TcpStream, faults: &[StreamFault], seen: Arc<Mutex<Vec<HeaderMap>>>) {
     let Ok(mut connection) = Builder::new().handshake::<_, Bytes>(socket).await else { return };
     while let Some(Ok((request, mut respond))) = connection.accept().await {
         let stream = {
@@ -79,10 +80,10 @@ async fn serve(socket: TcpStream, fates: &[Fate], seen: Arc<Mutex<Vec<HeaderMap>
             seen.push(request.headers().clone());
             seen.len() - 1
         };
-        match fates.get(stream).copied().unwrap_or(Fate::Done) {
-            Fate::Done => answer(request, respond),
-            Fate::Reset(reason) => respond.send_reset(reason),
-            Fate::Broken => return,
+        match faults.get(stream).copied().unwrap_or(StreamFault::Done) {
+            StreamFault::Done => answer(request, respond),
+            StreamFault::Reset(reason) => respond.send_reset(reason),
+            StreamFault::Broken => return,
         }
     }
 }
@@ -136,7 +137,7 @@ fn once(server: &Faulty) -> Result<crate::client::Configured, Box<dyn StdError +
 // grpc/grpc-java #8394
 #[tokio::test]
 async fn a_refused_stream_was_reported_as_unavailable() -> Done {
-    let server = Faulty::start(&[Fate::Reset(Reason::REFUSED_STREAM)]).await?;
+    let server = Faulty::start(&[StreamFault::Reset(Reason::REFUSED_STREAM)]).await?;
     let response = unary(once(&server)?, hello()).await?;
     let report = response.extensions().get::<CallReport>().ok_or("no report")?;
     assert_eq!((report.stop(), report.attempts()), (Some(Stop::Succeeded), 1));
@@ -175,7 +176,7 @@ async fn a_stream_that_a_goaway_includes_was_taken_for_unprocessed() -> Done {
 // grpc/proposal A6: once at once, then by the policy
 #[tokio::test]
 async fn a_server_that_refuses_for_ever_was_asked_for_ever() -> Done {
-    const REFUSED: Fate = Fate::Reset(Reason::REFUSED_STREAM);
+    const REFUSED: StreamFault = StreamFault::Reset(Reason::REFUSED_STREAM);
     let server = Faulty::start(&[REFUSED; 50]).await?;
     let failed = unary(once(&server)?, hello()).await.unwrap_err();
     assert_eq!((failed.code(), server.seen().len()), (Code::Unavailable, 2));
@@ -192,7 +193,7 @@ async fn a_server_that_refuses_for_ever_was_asked_for_ever() -> Done {
 
 #[tokio::test]
 async fn a_refused_stream_counted_against_the_throttle() -> Done {
-    let server = Faulty::start(&[Fate::Reset(Reason::REFUSED_STREAM)]).await?;
+    let server = Faulty::start(&[StreamFault::Reset(Reason::REFUSED_STREAM)]).await?;
     let throttling = json!({ "maxTokens": 10, "tokenRatio": 0.1 });
     let rule = retrying(3, &["UNAVAILABLE"]);
     let service = configured(server.channel(), ("retryPolicy", &rule), &throttling)?;
@@ -204,7 +205,7 @@ async fn a_refused_stream_counted_against_the_throttle() -> Done {
 
 #[tokio::test]
 async fn a_broken_connection_was_no_reason_to_try_again() -> Done {
-    let server = Faulty::start(&[Fate::Broken]).await?;
+    let server = Faulty::start(&[StreamFault::Broken]).await?;
     let service = repeatable(server.channel(), retrier(quick()?)?);
     assert_eq!(unary(service, hello()).await?.into_inner(), "done");
     assert_eq!(server.seen().len(), 2);
@@ -213,7 +214,7 @@ async fn a_broken_connection_was_no_reason_to_try_again() -> Done {
 
 #[tokio::test]
 async fn a_broken_connection_repeated_a_method_that_must_not_run_twice() -> Done {
-    let server = Faulty::start(&[Fate::Broken]).await?;
+    let server = Faulty::start(&[StreamFault::Broken]).await?;
     let failed = unary(once(&server)?, hello()).await.unwrap_err();
     assert_eq!((failed.code(), server.seen().len()), (Code::Unavailable, 1));
     let status = CallError::of(&failed).map(CallError::status);
@@ -225,12 +226,12 @@ async fn a_broken_connection_repeated_a_method_that_must_not_run_twice() -> Done
 #[tokio::test]
 async fn an_order_was_booked_twice_without_a_service_config() -> Done {
     use stagger::tonic::Grpc;
-    let server = Faulty::start(&[Fate::Broken, Fate::Broken]).await?;
+    let server = Faulty::start(&[StreamFault::Broken, StreamFault::Broken]).await?;
     let service = Grpc::new(server.channel(), retrier(quick()?)?);
     let failed = unary(service, hello()).await.unwrap_err();
     assert_eq!((failed.code(), server.seen().len()), (Code::Unavailable, 1));
 
-    let server = Faulty::start(&[Fate::Reset(Reason::REFUSED_STREAM)]).await?;
+    let server = Faulty::start(&[StreamFault::Reset(Reason::REFUSED_STREAM)]).await?;
     let service = Grpc::new(server.channel(), retrier(quick()?)?);
     assert_eq!(unary(service, hello()).await?.into_inner(), "done");
     assert_eq!(server.seen().len(), 2, "the server refused the first before acting on it");
@@ -244,8 +245,8 @@ async fn a_reset_was_taken_for_another() -> Done {
         (Reason::INTERNAL_ERROR, Code::Internal, 1),
         (Reason::CANCEL, Code::Cancelled, 1),
     ] {
-        let fates = vec![Fate::Reset(reason); 9];
-        let server = Faulty::start(fates.leak()).await?;
+        let faults = vec![StreamFault::Reset(reason); 9];
+        let server = Faulty::start(faults.leak()).await?;
         let service = repeatable(server.channel(), retrier(quick()?)?);
         let failed = unary(service, hello()).await.unwrap_err();
         assert_eq!((failed.code(), server.seen().len()), (code, streams), "{reason:?}");

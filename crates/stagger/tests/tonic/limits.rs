@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::json;
-use stagger::retry::Stop;
 use stagger::tonic::CallError;
-use stagger::{Backoff, Jitter, Span};
+use stagger::{Backoff, Jitter, Span, Stop};
 use tonic::{Code, Status};
 
 use crate::Done;

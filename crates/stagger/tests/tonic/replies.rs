@@ -4,9 +4,8 @@ use std::error::Error as StdError;
 
 use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
-use stagger::retry::Stop;
 use stagger::tonic::CallError;
-use stagger::{CallReport, Span, Verdict};
+use stagger::{CallReport, Span, Stop, Verdict};
 use tonic::{Code, Status};
 
 use crate::Done;
@@ -171,7 +170,7 @@ async fn layers_multiplied() -> Done {
     let inner = repeatable(server.channel(), retrier(quick()?.max_attempts(3))?);
     let outer = retrier(quick()?.max_attempts(4))?;
     let worth = |status: &Status| status.code() == Code::ResourceExhausted;
-    let failed = outer.retry_if(worth).run(|| unary(inner.clone(), hello())).await.unwrap_err();
+    let failed = outer.retry(|| unary(inner.clone(), hello())).when(worth).await.unwrap_err();
     assert_eq!((failed.attempts(), server.calls()), (4, 4));
 
     let outer = repeatable(inner, outer);

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Uri;
 use http::uri::PathAndQuery;
-use stagger::retry::Stop;
+use stagger::Stop;
 use stagger::tonic::{CallError, GrpcLayer};
 use tonic::codegen::tokio_stream::iter;
 use tonic::{Code, Request, Status};

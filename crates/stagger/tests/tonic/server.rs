@@ -74,6 +74,10 @@ impl Scripted {
         Ok(Self { endpoint, seen })
     }
 
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        self.endpoint.clone()
+    }
+
     pub(crate) fn channel(&self) -> Channel {
         self.endpoint.connect_lazy()
     }

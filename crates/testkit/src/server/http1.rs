@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::interval;
 
-use super::reaction::{ConnectionEnd, PreparedResponse, ReactionKind};
 use super::request_log::{OpenConnection, PartialRequest};
+use super::script::{ConnectionEnd, PreparedResponse, ReactionKind};
 use super::wire::Wire;
 
 /// More headers than any client sends by itself.

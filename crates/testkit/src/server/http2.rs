@@ -12,10 +12,9 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 use tokio::time::interval;
 
-use super::frame::Tap;
-use super::reaction::{ConnectionEnd, PreparedResponse, Reaction, ReactionKind};
 use super::request_log::{OpenConnection, PartialRequest, RequestLog};
-use super::wire::Wire;
+use super::script::{ConnectionEnd, PreparedResponse, Reaction, ReactionKind};
+use super::wire::{Tap, Wire};
 
 /// Window of the connection and of a stream: tests are not about flow control.
 const WINDOW: u32 = 4 << 20;

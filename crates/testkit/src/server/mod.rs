@@ -25,24 +25,17 @@
 //! assert_eq!(server.seen()[1].path, "/two");
 //! ```
 
-mod blocking;
-mod cert;
 mod clock;
-mod frame;
 mod http1;
 mod http2;
-mod reaction;
-mod refusing_port;
 mod request_log;
 mod script;
 mod test_server;
 mod wire;
 
-pub use blocking::BlockingServer;
-pub use cert::Identity;
 pub use h2::Reason;
-pub use reaction::{ConnectionEnd, Reaction};
-pub use refusing_port::RefusingPort;
+pub use script::{ConnectionEnd, Reaction, Script};
+pub use wire::Identity;
+
 pub use request_log::{MAX_BODY, SeenRequest};
-pub use script::Script;
-pub use test_server::TestServer;
+pub use test_server::{BlockingServer, RefusingPort, TestServer};

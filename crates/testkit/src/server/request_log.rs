@@ -8,8 +8,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::clock::stamp;
-use super::reaction::Reaction;
-use super::script::Script;
+use super::script::{Reaction, Script};
 
 /// So much of a request's body is kept, in bytes; the rest is read and counted. Enough for every
 /// body that a test compares, and no test can fill the memory.

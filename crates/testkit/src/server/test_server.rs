@@ -1,17 +1,19 @@
-//! The server, as long as its handle lives.
+//! The handles of a server: for async tests, for blocking ones, and a port that refuses.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::task::{self, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
-use super::cert::Identity;
 use super::request_log::{Records, RequestLog, SeenRequest};
 use super::script::Script;
-use super::wire::Wire;
+use super::wire::{Identity, Wire};
 use super::{http1, http2};
 
 /// A server with faults on order; its tasks end when it is dropped.
@@ -31,7 +33,7 @@ pub struct TestServer {
     address: SocketAddr,
     scheme: &'static str,
     log: Arc<RequestLog>,
-    task: JoinHandle<()>,
+    task: task::JoinHandle<()>,
 }
 
 impl TestServer {
@@ -134,7 +136,7 @@ async fn accept(listener: TcpListener, acceptor: Option<TlsAcceptor>, log: Arc<R
                 Ok((stream, _)) => {
                     connections.spawn(talk(stream, acceptor.clone(), Arc::clone(&log)));
                 }
-                Err(_) => tokio::task::yield_now().await,
+                Err(_) => task::yield_now().await,
             },
             Some(_) = connections.join_next() => {}
         }
@@ -160,5 +162,126 @@ async fn talk(stream: TcpStream, acceptor: Option<TlsAcceptor>, log: Arc<Request
         Ok(true) => _ = http2::serve(wire, Arc::clone(&log), &opened).await,
         Ok(false) => _ = http1::serve(wire, &opened).await,
         Err(_) => {}
+    }
+}
+
+/// A [`TestServer`] on a thread and a runtime of its own, for blocking clients; dropping it ends and
+/// joins the thread.
+#[derive(Debug)]
+pub struct BlockingServer {
+    /// `Some` until the drop.
+    running: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
+    server: Arc<TestServer>,
+}
+
+impl BlockingServer {
+    /// Listens in the clear on a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// When the system has no port or no thread left.
+    #[must_use]
+    pub fn start(script: Script) -> Self {
+        Self::run(script, None)
+    }
+
+    /// Listens under TLS on a free port of 127.0.0.1.
+    ///
+    /// # Panics
+    /// When the system has no port or no thread left.
+    #[must_use]
+    pub fn start_tls(script: Script, identity: Identity) -> Self {
+        Self::run(script, Some(identity))
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Scheme, address, and a path with its leading slash.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        self.server.url(path)
+    }
+
+    /// The requests it has read, in order of arrival.
+    #[must_use]
+    pub fn seen(&self) -> Vec<SeenRequest> {
+        self.server.seen()
+    }
+
+    /// Connections accepted since the start.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.server.connections()
+    }
+
+    fn run(script: Script, identity: Option<Identity>) -> Self {
+        let (started, start) = mpsc::channel();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let mut builder = Builder::new_current_thread();
+            let runtime = builder.enable_all().build().expect("a test machine has descriptors");
+            runtime.block_on(async {
+                let server = match identity {
+                    Some(identity) => TestServer::start_tls(script, &identity).await,
+                    None => TestServer::start(script).await,
+                };
+                _ = started.send(Arc::new(server));
+                // An error too means that the handle is gone.
+                _ = stopped.await;
+            });
+        });
+        let server = start.recv().expect("the thread sends once it listens");
+        Self { running: Some((stop, thread)), server }
+    }
+}
+
+impl Drop for BlockingServer {
+    fn drop(&mut self) {
+        if let Some((stop, thread)) = self.running.take() {
+            _ = stop.send(());
+            _ = thread.join();
+        }
+    }
+}
+
+/// A bound socket that never listens: nobody can reuse its port, and whoever connects is refused.
+///
+/// ```
+/// use stagger_testkit::server::RefusingPort;
+///
+/// let refusal = RefusingPort::hold().expect("a port is free");
+/// let error = std::net::TcpStream::connect(refusal.address()).expect_err("nobody listens");
+/// assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+/// ```
+#[derive(Debug)]
+pub struct RefusingPort {
+    address: SocketAddr,
+    _held: TcpSocket,
+}
+
+impl RefusingPort {
+    /// Takes a free port of 127.0.0.1 and holds it until dropped.
+    ///
+    /// # Errors
+    /// When the system has no port left.
+    pub fn hold() -> io::Result<Self> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
+        Ok(Self { address: socket.local_addr()?, _held: socket })
+    }
+
+    /// The address, on which no server listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://` address and a path with its leading slash.
+    #[must_use]
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
     }
 }

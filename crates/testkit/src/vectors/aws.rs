@@ -28,8 +28,8 @@ pub(super) fn run() -> Vec<Suite> {
     let new: Spec21 = serde_saphyr::from_str(SPEC_2_1).expect("the file is as it was copied");
     let js: Js = serde_json::from_str(JS).expect("the file is as it was copied");
     let (v20, v21) = (Policy::aws_standard_2_0(), Policy::aws_standard_2_1());
-    let v20 = (v20.expect("a preset"), TokenPlan::aws_2_0());
-    let v21 = (v21.expect("a preset"), TokenPlan::aws_2_1());
+    let v20 = (v20, TokenPlan::aws_2_0());
+    let v21 = (v21, TokenPlan::aws_2_1());
     vec![
         calls("standard-2.0.yaml", &v20, &old.integration),
         calls("standard-2.1.yaml: calls", &v21, &new.integration),

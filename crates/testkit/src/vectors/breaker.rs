@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use stagger_core::breaker::{Breaker, BreakerPlan, Report, WindowKind};
+use stagger_core::breaker::{Breaker, BreakerPlan, Report};
 use stagger_core::{Instant, Ratio, Span};
 
 use super::Suite;
@@ -32,7 +32,7 @@ pub(super) fn run() -> Vec<Suite> {
 /// The file's sequence: two calls, two seconds, a read, five times over; then a read on its own.
 fn reads() -> Vec<(u32, f64, u32)> {
     let plan = BreakerPlan::builder()
-        .window(WindowKind::Time(Span::from_secs(10)))
+        .window(Span::from_secs(10))
         .ratio(Ratio::ONE)
         .minimum_calls(u32::MAX)
         .build()

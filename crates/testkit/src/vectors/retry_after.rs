@@ -79,7 +79,7 @@ fn azure(file: RetryAfterFile) -> Suite {
 /// The delay of the AWS preset, whose rule for hints is the one of the file.
 fn botocore(file: RetryAfterFile) -> Suite {
     let mut suite = Suite::new("retry-after/botocore-x-amz-retry-after.json");
-    let policy = Policy::aws_standard_2_1().expect("the preset is valid");
+    let policy = Policy::aws_standard_2_1();
     let own = policy.backoff().ceiling(1);
     for case in file.cases {
         let value = case.value.unwrap_or_default();

@@ -1,8 +1,7 @@
 //! Runs all vector files.
 
 use super::{
-    Suite, aws, backoff, breaker, budgets, cubic, grpc, grpc_throttle, http_date, pushback,
-    ratelimit, retry_after, structured_fields,
+    Suite, aws, backoff, breaker, budgets, cubic, grpc, headers, retry_after, structured_fields,
 };
 
 /// Runs every vector file.
@@ -15,10 +14,10 @@ pub fn run_all() -> Vec<Suite> {
         budgets::run(),
         cubic::run(),
         grpc::run(),
-        grpc_throttle::run(),
-        http_date::run(),
-        pushback::run(),
-        ratelimit::run(),
+        grpc::throttled(),
+        headers::dates(),
+        headers::pushbacks(),
+        headers::rate_limits(),
         retry_after::run(),
         structured_fields::run(),
     ];

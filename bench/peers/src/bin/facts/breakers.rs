@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use failsafe::CircuitBreaker;
 use stagger::breaker::{BreakerPlan, Report};
-use stagger::retry::Ledger;
+use stagger::engine::Ledger;
 use stagger::{Instant, LocalLedger, Policy, Retrier, Span, TokioTime};
 
 use crate::fact;
@@ -64,14 +64,15 @@ fn dropped_probe() -> Result<(), Box<dyn Error>> {
     });
     let retrier = Retrier::new(policy()?, TokioTime);
     let ours = tokio.block_on(async {
-        let call = || retrier.retry_if(|_: &()| true);
-        let _ = call().run(async || Err::<u64, ()>(())).await;
+        let _ = retrier.retry(async || Err::<u64, ()>(())).when(|()| true).await;
         tokio::time::sleep(2 * OPEN).await;
-        let _ = tokio::time::timeout(OPEN, call().run(pending::<Result<u64, ()>>)).await;
+        let probe = retrier.retry(pending::<Result<u64, ()>>).when(|()| true);
+        let _ = tokio::time::timeout(OPEN, probe).await;
         let mut through = 0;
         for _ in 0..20 {
             tokio::time::sleep(OPEN).await;
-            through += u32::from(call().run(async || Ok(1_u64)).await.is_ok());
+            let healthy = retrier.retry(async || Ok::<_, ()>(1_u64)).when(|()| true);
+            through += u32::from(healthy.await.is_ok());
         }
         through
     });

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use stagger::budget::{Charge, FloorRate, WindowPlan};
-use stagger::retry::Ledger;
+use stagger::budget::{FloorRate, WindowPlan};
+use stagger::engine::Ledger;
+use stagger::engine::budget::Charge;
 use stagger::{Instant, LocalLedger, Policy, Rate, Ratio};
 use tower::retry::budget::{Budget, TpsBudget};
 

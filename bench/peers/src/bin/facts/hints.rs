@@ -38,7 +38,7 @@ fn ignored() -> Result<(), Box<dyn Error>> {
         let told =
             |_: &()| Outcome::new(Verdict::Throttled).with_hint(Hint::AtLeast(Span::from_secs(30)));
         let op = || ready(if tries.replace(tries.get() + 1) == 0 { Err(()) } else { Ok(()) });
-        let _ = retrier.classify(told).run(op).await;
+        let _ = retrier.retry(op).classify(told).await;
         start.elapsed()
     })?;
     let input = "the server asks for 30 s: waited";
@@ -68,7 +68,7 @@ fn deadline() -> Result<(), Box<dyn Error>> {
     let retrier = Retrier::new(Policy::builder().deadline(Span::from_secs(3)).build()?, TokioTime);
     let ours = paused(async {
         let start = Instant::now();
-        let _ = retrier.retry_if(|_: &()| true).run(slow).await;
+        let _ = retrier.retry(slow).when(|_: &()| true).await;
         start.elapsed()
     })?;
     let input = "3 s in all, attempts of 10 s: took";

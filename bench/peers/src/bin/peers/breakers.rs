@@ -8,7 +8,7 @@ use failsafe::CircuitBreaker;
 use layered::{Execute, Stack};
 use stagger::breaker::{BreakerPlan, Report};
 use stagger::budget::BudgetPlan;
-use stagger::retry::Ledger;
+use stagger::engine::Ledger;
 use stagger::{Clock, LocalLedger, Policy, Retrier, StdTime};
 use tokio::runtime::Runtime;
 use tower::{Layer, Service};
@@ -17,10 +17,11 @@ use crate::budgets::THREADS;
 use crate::calls::loops;
 use crate::group::{Effort, Group, GroupRow};
 use crate::operation::{Failed, FailingServer, asynch, blocking, now};
+use crate::reasons;
 
 const OPEN: Duration = Duration::from_secs(30);
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let _inside = tokio.enter();
     let mut rows = Vec::new();
     for threads in THREADS {
@@ -29,7 +30,7 @@ pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box
     Ok(rows)
 }
 
-fn of(threads: u64, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+fn of(threads: u64, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let policy =
         Policy::builder().budget(BudgetPlan::Unlimited).breaker(BreakerPlan::default()).build()?;
     let (ledger, retrier) = (LocalLedger::new(&policy), Retrier::new(policy, StdTime));
@@ -46,8 +47,9 @@ fn of(threads: u64, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
         ))
         .build();
     let ring = recloser::Recloser::custom().closed_len(100).build();
-    let resilience =
-        tower_resilience_circuitbreaker::CircuitBreakerLayer::builder().build()?.layer(FailingServer);
+    let resilience = tower_resilience_circuitbreaker::CircuitBreakerLayer::builder()
+        .build()?
+        .layer(FailingServer);
     let clock = tick::Clock::new_tokio();
     let context = seatbelt::ResilienceContext::new(&clock);
     let belt = (
@@ -65,7 +67,7 @@ fn of(threads: u64, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
         // A whole call, as the peers make one: it reads the clock as exactly as its policy needs.
         .case("stagger", "", move |n| {
             for x in 0..n {
-                let _ = black_box(retrier.retry_if(|_: &Failed| true).run_blocking(|| blocking(x)));
+                let _ = black_box(retrier.retry_blocking(|| blocking(x)).when(|_: &Failed| true).call());
             }
         })
         .case(
@@ -81,9 +83,12 @@ fn of(threads: u64, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
                 answer
             }),
         )
+        .because(reasons::OURS)
         .case("failsafe", "consecutive", loops!(|x| consecutive.call(|| blocking(x))))
+        .because(reasons::IN_A_ROW)
         .case("failsafe", "window", loops!(|x| window.call(|| blocking(x))))
         .case("recloser", "", loops!(|x| ring.call(|| blocking(x))))
+        .because(reasons::RING)
         .case("tower-resilience-circuitbreaker", "", |n| {
             let mut service = resilience.clone();
             for x in 0..n {

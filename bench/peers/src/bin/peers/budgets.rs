@@ -6,21 +6,25 @@ use std::num::NonZeroU32;
 use std::sync::Mutex;
 
 use google_cloud_gax::retry_throttler::{AdaptiveThrottler, RetryThrottler};
-use stagger::budget::Charge;
-use stagger::retry::Ledger;
+use stagger::budget::BudgetPlan;
+use stagger::engine::Ledger;
+use stagger::engine::budget::Charge;
 use stagger::{Clock, LocalLedger, Policy, StdTime};
 use tower::retry::budget::{Budget, TpsBudget};
 
 use crate::calls::loops;
 use crate::group::{Effort, Group, GroupRow};
+use crate::reasons;
 
 /// The number of threads that share one budget or breaker.
 pub(crate) const THREADS: [u64; 4] = [1, 2, 4, 8];
 
-pub(crate) fn rows(effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+// tidy: long because it is one table of the peers
+pub(crate) fn rows(effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let mut rows = Vec::new();
     for threads in THREADS {
-        let ours = LocalLedger::new(&Policy::default());
+        let (ours, exact) =
+            (stagger::Budget::new(BudgetPlan::default()), LocalLedger::new(&Policy::default()));
         let tower = TpsBudget::default();
         let tokens = tower_resilience_retry::RetryBudgetBuilder::new().token_bucket().build()?;
         let aimd = tower_resilience_retry::RetryBudgetBuilder::new().aimd().build()?;
@@ -33,20 +37,21 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
                 "stagger",
                 "",
                 loops!(|_x| {
-                    let (mut ledger, now) = (&ours, StdTime.now());
-                    ledger.on_first(now);
-                    ledger.ask(now, Charge::Retry)
+                    ours.on_first();
+                    ours.try_retry()
                 }),
             )
+            // As a call asks that has a deadline: the time is read once, to the nanosecond.
             .case(
                 "stagger",
-                "by the coarse clock",
+                "its ledger, by the exact clock",
                 loops!(|_x| {
-                    let (mut ledger, now) = (&ours, StdTime.recent());
+                    let (mut ledger, now) = (&exact, StdTime.now());
                     ledger.on_first(now);
                     ledger.ask(now, Charge::Retry)
                 }),
             )
+            .because(reasons::OURS)
             .case(
                 "tower",
                 "",
@@ -71,6 +76,7 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
                     aimd.try_withdraw()
                 }),
             )
+            .because(reasons::NO_TIME)
             .case(
                 "google-cloud-gax",
                 "",
@@ -79,7 +85,9 @@ pub(crate) fn rows(effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
                     gax.lock().map(|throttler| throttler.throttle_retry_attempt()).ok()
                 }),
             )
-            .case("governor", "one check", loops!(|_x| governor.check().is_ok()));
+            .because(reasons::NO_WINDOW)
+            .case("governor", "one check", loops!(|_x| governor.check().is_ok()))
+            .because(reasons::ONE_CHECK);
         rows.extend(group.rows(effort));
     }
     Ok(rows)

@@ -12,6 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::group::{Effort, Group, GroupRow};
 use crate::operation::{Failed, asynch, blocking};
+use crate::reasons;
 
 const BASE: Duration = Duration::from_millis(100);
 
@@ -35,7 +36,7 @@ macro_rules! loops {
 }
 pub(crate) use loops;
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let mut rows = plain(tokio)?.rows(effort);
     rows.extend(guarded(tokio, effort)?);
     rows.extend(on_this_thread()?.rows(effort));
@@ -43,6 +44,7 @@ pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box
 }
 
 /// Retry alone.
+// tidy: long because it is one table of the peers
 fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
     let policy = Policy::builder().budget(BudgetPlan::Unlimited).build()?;
     let ours = Retrier::new(policy, TokioTime);
@@ -54,7 +56,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
         .case("stagger", "", move |n| {
             tokio.block_on(async {
                 for x in 0..n {
-                    let _ = black_box(ours.retry_if(|_: &Failed| true).run(|| asynch(x)).await);
+                    let _ = black_box(ours.retry(|| asynch(x)).when(|_: &Failed| true).await);
                 }
             })
         })
@@ -66,6 +68,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
                 backon::Retryable::retry(|| asynch(x), rule)
             }),
         )
+        .because(reasons::LOOP)
         .case(
             "tokio-retry",
             "",
@@ -75,6 +78,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
                 tokio_retry::Retry::start(rule, || asynch(x))
             }),
         )
+        .because(reasons::LOOP)
         .case(
             "tokio-retry2",
             "",
@@ -89,6 +93,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
                 })
             }),
         )
+        .because(reasons::LOOP)
         .case(
             "backoff",
             "",
@@ -105,6 +110,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
                 }
             })
         })
+        .because(reasons::LOOP)
         .case("execution-policy", "", move |n| {
             tokio.block_on(async {
                 for x in 0..n {
@@ -115,7 +121,7 @@ fn plain(tokio: &Runtime) -> Result<Group<'_>, Box<dyn Error>> {
 }
 
 /// With a budget and a breaker, as far as a peer has them.
-fn guarded(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+fn guarded(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     use google_cloud_gax::{
         exponential_backoff::ExponentialBackoff, retry_policy, retry_throttler,
     };
@@ -138,12 +144,13 @@ fn guarded(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Err
     let rule: Arc<dyn google_cloud_gax::backoff_policy::BackoffPolicy> =
         Arc::new(ExponentialBackoff::default());
     Ok(Group::new("first try, budget and breaker", loops!(tokio, |x| asynch(x)))
-        .case("stagger", "", loops!(tokio, |x| ours.retry_if(|_: &Failed| true).run(|| asynch(x))))
+        .case("stagger", "", loops!(tokio, |x| ours.retry(|| asynch(x)).when(|_: &Failed| true)))
         .case(
             "stagger",
             "own timer",
-            loops!(tokio, |x| coarse.retry_if(|_: &Failed| true).run(|| asynch(x))),
+            loops!(tokio, |x| coarse.retry(|| asynch(x)).when(|_: &Failed| true)),
         )
+        .because(reasons::OURS)
         .case("execution-policy", "", loops!(tokio, |x| execution.run(async || asynch(x).await)))
         .case(
             "google-cloud-gax",
@@ -161,6 +168,7 @@ fn guarded(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Err
                 )
             }),
         )
+        .because(reasons::NO_BREAKER)
         .rows(effort))
 }
 
@@ -171,7 +179,7 @@ fn on_this_thread() -> Result<Group<'static>, Box<dyn Error>> {
     Ok(Group::new("first try, blocking", loops!(|x| blocking(x)))
         .case("stagger", "", move |n| {
             for x in 0..n {
-                let _ = black_box(ours.retry_if(|_: &Failed| true).run_blocking(|| blocking(x)));
+                let _ = black_box(ours.retry_blocking(|| blocking(x)).when(|_: &Failed| true).call());
             }
         })
         .case(
@@ -182,6 +190,7 @@ fn on_this_thread() -> Result<Group<'static>, Box<dyn Error>> {
                 backon::BlockingRetryable::retry(|| blocking(x), rule).call()
             }),
         )
+        .because(reasons::BLOCKING_LOOP)
         .case(
             "retry",
             "",
@@ -190,6 +199,7 @@ fn on_this_thread() -> Result<Group<'static>, Box<dyn Error>> {
                 retry::retry(Exponential::from_millis(100).map(jitter).take(3), || blocking(x))
             }),
         )
+        .because(reasons::BLOCKING_LOOP)
         .case(
             "backoff",
             "",

@@ -30,7 +30,7 @@ macro_rules! drawn {
     }};
 }
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let _inside = tokio.enter();
     let rule = Backoff::exponential(Span::from_millis(100), Span::from_secs(60))?;
     let group = Group::new("one delay", drawn!(0_u64, |x| *x += 1)).case(

@@ -16,19 +16,25 @@ const COUNTED: u64 = 1_000;
 /// Less than this cannot be told from nothing; it keeps ratios finite.
 const RESOLUTION: f64 = 0.1;
 
-/// The time limit of a run.
+/// The measurement that a run makes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Effort {
-    rounds: usize,
-    operations: u64,
+pub(crate) enum Effort<'a> {
+    /// All rows, in so many rounds of so many operations.
+    Rows { rounds: usize, operations: u64 },
+    /// Nothing: one case alone makes so many operations, for a profiler. The bare loop of a group has the name `bare`.
+    Case { group: &'a str, name: &'a str, operations: u64 },
 }
 
-impl Effort {
-    /// The whole measurement, or a quick look that shows only that it runs.
-    pub(crate) fn of(quick: bool) -> Self {
-        match quick {
-            true => Self { rounds: 5, operations: 2_000 },
-            false => Self { rounds: 7, operations: 50_000 },
+impl<'a> Effort<'a> {
+    /// The whole measurement; `--quick`, which shows only that it runs; or `--case GROUP NAME OPERATIONS`.
+    pub(crate) fn of(arguments: &'a [String]) -> Self {
+        match arguments {
+            [flag, group, name, operations] if flag == "--case" => {
+                let operations = operations.parse().unwrap_or(0);
+                Self::Case { group, name, operations }
+            }
+            [flag] if flag == "--quick" => Self::Rows { rounds: 5, operations: 2_000 },
+            _ => Self::Rows { rounds: 7, operations: 50_000 },
         }
     }
 }
@@ -48,6 +54,9 @@ pub(crate) struct GroupRow {
     ratio_to_ours: f64,
     /// Mean calls to the allocator for one operation.
     allocations: f64,
+    /// The use of the difference, where this row costs less than ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
 }
 
 /// Runs that many operations on this thread.
@@ -58,7 +67,14 @@ pub(crate) struct Group<'a> {
     name: String,
     threads: u64,
     bare: Work<'a>,
-    cases: Vec<(String, String, Work<'a>)>,
+    cases: Vec<Case<'a>>,
+}
+
+struct Case<'a> {
+    package: String,
+    name: String,
+    work: Work<'a>,
+    reason: Option<&'static str>,
 }
 
 impl<'a> Group<'a> {
@@ -84,46 +100,74 @@ impl<'a> Group<'a> {
             "" => package.to_owned(),
             _ => format!("{package} ({variant})"),
         };
-        self.cases.push((package.to_owned(), name, Box::new(work)));
+        let (package, work) = (package.to_owned(), Box::new(work));
+        self.cases.push(Case { package, name, work, reason: None });
+        self
+    }
+
+    /// Says of the last row why it may cost less than ours.
+    pub(crate) fn because(mut self, reason: &'static str) -> Self {
+        if let Some(last) = self.cases.last_mut() {
+            last.reason = Some(reason);
+        }
         self
     }
 
     /// Measures.
-    pub(crate) fn rows(self, effort: Effort) -> Vec<GroupRow> {
-        let operations = effort.operations / self.threads;
+    pub(crate) fn rows(self, effort: Effort<'_>) -> Vec<GroupRow> {
+        match effort {
+            Effort::Rows { rounds, operations } => self.measure(rounds, operations),
+            Effort::Case { group, name, operations } => {
+                if group == self.name {
+                    self.run(name, operations);
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Makes the operations of one case.
+    fn run(&self, name: &str, operations: u64) {
+        let case = self.cases.iter().find(|case| case.name == name);
+        case.map_or(&self.bare, |case| &case.work)(operations);
+    }
+
+    fn measure(self, rounds: usize, operations: u64) -> Vec<GroupRow> {
+        let operations = operations / self.threads;
         let counted: Vec<u64> = self
             .cases
             .iter()
-            .map(|(_, _, work)| {
-                work(COUNTED);
-                allocations::of(|| work(COUNTED))
+            .map(|case| {
+                (case.work)(COUNTED);
+                allocations::of(|| (case.work)(COUNTED))
             })
             .collect();
         let mut bare = Vec::new();
         let mut samples = vec![Vec::new(); self.cases.len()];
-        for _ in 0..effort.rounds {
+        for _ in 0..rounds {
             bare.push(sample(&*self.bare, self.threads, operations));
-            for ((_, _, work), samples) in self.cases.iter().zip(&mut samples) {
-                samples.push(sample(&**work, self.threads, operations));
+            for (case, samples) in self.cases.iter().zip(&mut samples) {
+                samples.push(sample(&*case.work, self.threads, operations));
             }
         }
         let bare = spread(bare).1;
         let figures: Vec<_> = samples.into_iter().map(spread).collect();
-        let ours = self.cases.iter().position(|(_, name, _)| name == "stagger");
+        let ours = self.cases.iter().position(|case| case.name == "stagger");
         let ours = ours.map_or(f64::NAN, |at| (figures[at].1 - bare).max(RESOLUTION));
         self.cases
             .into_iter()
             .zip(figures)
             .zip(counted)
-            .map(|(((package, name, _), (low, mid, high)), counted)| GroupRow {
+            .map(|((case, (low, mid, high)), counted)| GroupRow {
                 group: self.name.clone(),
-                name,
-                version: version(&package),
+                version: version(&case.package),
+                name: case.name,
                 ns_over_bare: round(mid - bare),
                 ns_low: round(low - bare),
                 ns_high: round(high - bare),
                 ratio_to_ours: round((mid - bare).max(0.0) / ours),
                 allocations: round(counted as f64 / COUNTED as f64),
+                reason: case.reason.filter(|_| mid - bare < ours),
             })
             .collect()
     }

@@ -12,6 +12,7 @@ mod calls;
 mod delays;
 mod group;
 mod operation;
+mod reasons;
 mod services;
 mod sizes;
 mod stopwatch;
@@ -22,7 +23,8 @@ use group::Effort;
 static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let effort = Effort::of(std::env::args().any(|arg| arg == "--quick"));
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let effort = Effort::of(&arguments);
     let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let mut rows = calls::rows(&tokio, effort)?;
     rows.extend(services::rows(&tokio, effort)?);

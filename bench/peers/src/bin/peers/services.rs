@@ -16,6 +16,7 @@ use tower::{Layer, Service, ServiceExt};
 
 use crate::group::{Effort, Group, GroupRow};
 use crate::operation::{Failed, FailingServer, asynch};
+use crate::reasons;
 
 /// Runs a service that is ready at once, one call after the other.
 macro_rules! served {
@@ -34,13 +35,13 @@ macro_rules! served {
     }};
 }
 
-pub(crate) fn rows(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+pub(crate) fn rows(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let mut rows = plain(tokio, effort)?;
     rows.extend(budgeted(tokio, effort)?);
     Ok(rows)
 }
 
-fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+fn plain(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let ours = ours(Policy::builder().budget(BudgetPlan::Unlimited).build()?);
     let resilience = tower_resilience_retry::RetryLayer::<u64, u64, Failed>::builder()
         .max_attempts(3)
@@ -60,7 +61,12 @@ fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error
         .into_service();
     Ok(Group::new("first try, service", served!(tokio, FailingServer))
         .case("stagger", "", served!(tokio, ours.layer(FailingServer)))
-        .case("tower", "", served!(tokio, tower::retry::Retry::new(TowerRule::new(None)?, FailingServer)))
+        .case(
+            "tower",
+            "",
+            served!(tokio, tower::retry::Retry::new(TowerRule::new(None)?, FailingServer)),
+        )
+        .because(reasons::OWNED_SERVICE)
         .case("tower-resilience-retry", "", served!(tokio, resilience.layer(FailingServer)))
         .case("seatbelt", "", |n| {
             tokio.block_on(async {
@@ -69,11 +75,16 @@ fn plain(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error
                 }
             })
         })
+        .because(reasons::BORROWED_SERVICE)
         .rows(effort))
 }
 
-fn budgeted(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Error>> {
+fn budgeted(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>> {
     let ours = ours(Policy::default());
+    // A timer of one's own reads the coarse clock.
+    let always: fn(&Failed) -> bool = |_| true;
+    let timer = |delay: Duration| tokio::time::sleep(delay);
+    let coarse = StaggerLayer::new(Retrier::new(Policy::default(), timer)).when(always);
     let tower = TowerRule::new(Some(Arc::new(TpsBudget::default())))?;
     let resilience = tower_resilience_retry::RetryLayer::<u64, u64, Failed>::builder()
         .max_attempts(3)
@@ -82,16 +93,19 @@ fn budgeted(tokio: &Runtime, effort: Effort) -> Result<Vec<GroupRow>, Box<dyn Er
         .build();
     Ok(Group::new("first try, service with budget", served!(tokio, FailingServer))
         .case("stagger", "", served!(tokio, ours.layer(FailingServer)))
+        .case("stagger", "own timer", served!(tokio, coarse.layer(FailingServer)))
+        .because(reasons::OURS)
         .case("tower", "", served!(tokio, tower::retry::Retry::new(tower, FailingServer)))
+        .because(reasons::EXACT_CLOCK)
         .case("tower-resilience-retry", "", served!(tokio, resilience.layer(FailingServer)))
         .rows(effort))
 }
 
-type Ours = StaggerLayer<TokioTime, stagger::LocalLedger, stagger::RetryIf<fn(&Failed) -> bool>>;
+type Ours = StaggerLayer<TokioTime, stagger::LocalLedger, stagger::call::RetryIf<fn(&Failed) -> bool>>;
 
 fn ours(policy: Policy) -> Ours {
     let always: fn(&Failed) -> bool = |_| true;
-    StaggerLayer::new(Retrier::new(policy, TokioTime)).retry_if(always)
+    StaggerLayer::new(Retrier::new(policy, TokioTime)).when(always)
 }
 
 /// A policy as a user of tower has to write it.

@@ -25,7 +25,7 @@ pub(crate) fn rows() -> Result<Vec<CallSiteSize>, Box<dyn Error>> {
     let again = again::RetryPolicy::exponential(Duration::from_millis(100));
     let mut tower = tower::retry::Retry::new(TowerRule::new(None)?, FailingServer);
     Ok(vec![
-        size("stagger", &ours.retry_if(|_: &Failed| true).run(move || asynch(x))),
+        size("stagger", &ours.retry(move || asynch(x)).when(|_: &Failed| true).into_future()),
         size(
             "backon",
             &backon::Retryable::retry(move || asynch(x), backon::ExponentialBuilder::default()),

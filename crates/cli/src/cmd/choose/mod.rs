@@ -2,8 +2,6 @@
 
 mod answers;
 mod command;
-mod pages;
 mod rust;
-mod terminal;
 
 pub(crate) use command::choose;

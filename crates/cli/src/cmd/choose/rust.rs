@@ -9,7 +9,7 @@ use stagger_explain::Choice;
 
 use super::answers::GivenAnswers;
 use crate::render::wrapped;
-use crate::terminal::USUAL_WIDTH;
+use crate::streams::USUAL_WIDTH;
 
 /// The modules of the names that the function uses.
 const NAMES: [(&str, &[&str]); 3] = [

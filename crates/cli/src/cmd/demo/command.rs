@@ -9,13 +9,11 @@ use stagger::Span;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::breaker_history::BreakerHistory;
-use super::dispatcher::{DemoDispatcher, EVENTS};
-use super::endpoint::DemoEndpoint;
+use super::dispatcher::{DemoDispatcher, DemoEndpoint, EVENTS};
 use super::receiver::Receiver;
-use super::screen::{DemoPicture, Screen};
+use super::screen::{BreakerHistory, DemoPicture, Screen};
 use crate::flags::DemoFlags;
-use crate::stderr;
+use crate::streams;
 
 /// The time between two looks at the dispatcher and the receiver.
 const LOOK: Duration = Duration::from_millis(50);
@@ -27,7 +25,7 @@ pub(crate) fn demo(flags: &DemoFlags) -> ExitCode {
     match run(flags) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(error) => stderr::refuse(&error),
+        Err(error) => streams::refuse(&error),
     }
 }
 

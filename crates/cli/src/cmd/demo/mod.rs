@@ -3,11 +3,8 @@
 //! One message goes to three endpoints of one receiver, which differ in their policies. All figures are
 //! the receiver's counts.
 
-mod breaker_history;
 mod command;
-mod counts;
 mod dispatcher;
-mod endpoint;
 mod receiver;
 mod screen;
 

@@ -1,10 +1,10 @@
-//! One policy and everything that is said about it.
+//! One policy and everything that is said about it, in figures that no line break tears apart.
 
-use stagger_core::Policy;
-use stagger_explain::{Explanation, PolicyFinding, Setting, Severity};
+use stagger_core::{Policy, Span};
+use stagger_explain::{Explanation, Setting, Severity};
 
 use crate::flags::CallsFlags;
-use crate::policy_file::NamedPolicy;
+use crate::policy_file::{NamedPolicy, in_own_words};
 
 /// A policy with its figures.
 #[derive(Clone, Debug)]
@@ -21,6 +21,10 @@ impl Account {
         let setting = flags.over(&entry.calls.setting);
         let mut figures = stagger_explain::explain(&entry.policy, &setting);
         figures.findings.retain(|finding| !entry.calls.allows(finding.code));
+        if let Some(product) = entry.product {
+            let own = |finding| in_own_words(product, finding);
+            figures.findings = figures.findings.into_iter().map(own).collect();
+        }
         Self { name: entry.name.clone(), policy: entry.policy, setting, figures }
     }
 
@@ -30,15 +34,24 @@ impl Account {
     }
 }
 
-/// The stable name of a finding's kind.
-pub(super) const fn code(finding: &PolicyFinding) -> &'static str {
-    finding.code.name()
+/// The blank that holds a figure together.
+pub(super) const BLANK: char = stagger_text::NO_BREAK;
+
+/// A span with three digits and one unit.
+pub(super) fn brief(span: Span) -> String {
+    glued(&stagger_text::brief(span))
 }
 
-/// The name of a severity.
-pub(super) const fn severity(finding: &PolicyFinding) -> &'static str {
-    match finding.severity {
-        Severity::Warning => "warning",
-        Severity::Error => "error",
-    }
+/// A share as a percentage.
+pub(super) fn percent(share: f64) -> String {
+    glued(&stagger_text::percent(share))
+}
+
+/// A whole number in groups of three.
+pub(super) fn grouped(value: f64) -> String {
+    stagger_text::grouped(value, BLANK)
+}
+
+fn glued(text: &str) -> String {
+    text.replace(' ', &BLANK.to_string())
 }

@@ -4,8 +4,7 @@ use stagger_core::Span;
 use stagger_core::budget::{BudgetPlan, Charge, FloorRate, WindowPlan};
 use stagger_explain::FleetBudget;
 
-use super::account::Account;
-use super::glued::{brief, grouped, percent};
+use super::account::{Account, brief, grouped, percent};
 
 /// The budget's grants in words.
 pub(super) fn budget(plan: &BudgetPlan) -> String {

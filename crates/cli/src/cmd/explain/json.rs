@@ -3,11 +3,14 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 use stagger_core::Span;
+use stagger_core::adaptive::AdaptivePlan;
+use stagger_core::concurrency::ConcurrencyPlan;
+use stagger_core::rate_limit::RatePlan;
 use stagger_explain::{Explanation, Extent, LoadFactor, Method, PlannedAttempt};
-
-use super::account::{Account, code, severity};
-use crate::render::{millis, page};
 use stagger_text::rounded;
+
+use super::account::Account;
+use crate::render::{millis, page};
 
 #[derive(Debug, Serialize)]
 struct Object<'a> {
@@ -27,6 +30,10 @@ struct Object<'a> {
     amplification: Option<Value>,
     fleet: Option<Value>,
     cap_share: Value,
+    /// As it is written in a policy.
+    adaptive: Option<AdaptivePlan>,
+    concurrency_limit: Option<ConcurrencyPlan>,
+    rate_limit: Option<RatePlan>,
     findings: Vec<Value>,
 }
 
@@ -94,13 +101,16 @@ fn object(account: &Account) -> Object<'_> {
             "of_all": rounded(figures.cap_share.of_all),
             "of_last": rounded(figures.cap_share.of_last),
         }),
+        adaptive: account.policy.adaptive().copied(),
+        concurrency_limit: account.policy.concurrency_limit().copied(),
+        rate_limit: account.policy.rate_limit().copied(),
         findings: figures
             .findings
             .iter()
             .map(|finding| {
                 json!({
-                    "code": code(finding),
-                    "severity": severity(finding),
+                    "code": finding.code.name(),
+                    "severity": finding.severity.to_string(),
                     "key": finding.key,
                     "message": finding.message,
                     "fix": finding.fix,

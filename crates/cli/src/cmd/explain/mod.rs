@@ -3,9 +3,7 @@
 mod account;
 mod budget;
 mod command;
-mod glued;
 mod json;
-mod page;
 mod text;
 mod words;
 

@@ -4,14 +4,13 @@ use std::io;
 
 use comfy_table::Table;
 use stagger_core::Span;
-use stagger_explain::{Explanation, PlannedAttempt};
+use stagger_explain::{Explanation, PlannedAttempt, PolicyFinding};
+use stagger_text::percent;
 
-use super::account::{Account, code, severity};
-use super::glued::BLANK;
+use super::account::{Account, BLANK};
 use super::words::{shown, words};
 use crate::render::{align, hanging, plain, text as laid};
-use crate::terminal;
-use stagger_text::percent;
+use crate::streams;
 
 /// The columns of the time line, where one table has room for all.
 const WHOLE: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -28,13 +27,13 @@ const INDENT: usize = 12;
 
 /// One page, a part for each policy.
 pub(super) fn text(accounts: &[Account]) -> String {
-    let width = terminal::width(&io::stdout());
+    let width = streams::width(&io::stdout());
     accounts.iter().map(|account| part(account, width)).collect::<Vec<_>>().join("\n")
 }
 
 fn part(account: &Account, terminal: Option<usize>) -> String {
     let figures = &account.figures;
-    let width = terminal.unwrap_or(terminal::USUAL_WIDTH);
+    let width = terminal.unwrap_or(streams::USUAL_WIDTH);
     let mut page =
         format!("policy {}\n\n{}\n", printable(&account.name), timeline(&figures.attempts, width));
     if let Some(throttled) = &figures.throttled {
@@ -141,8 +140,8 @@ fn paragraph(heading: &str, sentence: &str, width: usize) -> String {
 /// Findings in whole lines, as a log wants them, or in those of a terminal.
 fn findings(account: &Account, terminal: Option<usize>) -> String {
     let lines = |text: &str, indent| hanging(text, terminal.unwrap_or(usize::MAX), indent);
-    let one = |finding| {
-        let head = format!("{}[{}] {}", severity(finding), code(finding), finding.message);
+    let one = |finding: &PolicyFinding| {
+        let head = format!("{}[{}] {}", finding.severity, finding.code, finding.message);
         let fix = format!("fix: {}", finding.fix);
         format!("\n{}\n  {}\n", lines(&head, 2), lines(&fix, 7))
     };

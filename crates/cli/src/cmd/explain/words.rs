@@ -1,12 +1,12 @@
 //! Each figure in a sentence.
 
+use stagger_core::adaptive::AdaptivePlan;
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{LongHint, Span};
 use stagger_explain::{Explanation, Extent, Method};
 
-use super::account::Account;
+use super::account::{Account, brief, grouped, percent};
 use super::budget::{budget, fleet};
-use super::glued::{brief, grouped, percent};
 
 /// The sentences, each under its heading.
 pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
@@ -23,6 +23,9 @@ pub(super) fn words(account: &Account) -> Vec<(&'static str, String)> {
         ("hints", hints(account)),
         ("breaker", breaker(account)),
         ("hedging", hedging(account)),
+        ("adaptive", adaptive(account)),
+        ("concurrency", concurrency(account)),
+        ("rate", rate(account)),
         ("calls", idempotent(account)),
     ];
     said.into_iter().filter_map(|(heading, text)| Some((heading, text?))).collect()
@@ -62,6 +65,9 @@ fn worst_case(account: &Account) -> String {
     let waits = brief(figures.worst_waits);
     let Some(worst) = figures.worst_case else {
         let why = match limits.attempt_timeout() {
+            Some(_) if account.policy.adaptive() == Some(&AdaptivePlan::Cubic) => {
+                "a call that waits for its turn under CUBIC has no deadline"
+            }
             Some(_) => "a call that waits for its breaker has no deadline",
             None => "neither an attempt nor the call has a time limit",
         };
@@ -181,6 +187,68 @@ fn hedging(account: &Account) -> Option<String> {
          and come on top of the load shown.",
         brief(plan.delay(None)),
         plan.copies()
+    ))
+}
+
+/// The limit that covers first attempts too, and the load that it lets through in a total outage.
+fn adaptive(account: &Account) -> Option<String> {
+    Some(match account.policy.adaptive()? {
+        AdaptivePlan::Throttle(plan) => {
+            let window = brief(plan.window());
+            format!(
+                "Client-side throttling refuses attempts, first ones too, while requests are more than {} \
+                 times those accepted in the last {window}: in a total outage about one attempt in \
+                 {window} is made. The figures are those of a throttle that refuses none.",
+                plan.multiplier().as_f64()
+            )
+        }
+        AdaptivePlan::Cubic => {
+            "After a throttled reply CUBIC has attempts, first ones too, wait in turn: \
+             at 70 % of the rate before and never below one in 2s, then faster until the next \
+             throttled reply. The waits come on top of the delays shown."
+                .to_owned()
+        }
+    })
+}
+
+/// The places of a process, and what an attempt does that finds none.
+fn concurrency(account: &Account) -> Option<String> {
+    let plan = account.policy.concurrency_limit()?;
+    let most = plan.max_concurrent();
+    let full = match plan.max_queued() {
+        0 => "An attempt that finds no place ends its call.".to_owned(),
+        queued => format!(
+            "Up to {queued} attempts wait for a place, each for {} at most, and then end their calls.",
+            brief(plan.max_wait())
+        ),
+    };
+    let rate = account.policy.limits().attempt_timeout().map(|each| {
+        let least = f64::from(most) / each.as_secs_f64();
+        format!(
+            " Attempts that all take their {} leave {} a second.",
+            brief(each),
+            stagger_text::rough_count(least)
+        )
+    });
+    let rate = rate.unwrap_or_default();
+    Some(format!(
+        "At most {most} attempts are in flight from one process; calls that wait for their next attempt \
+         hold no place. {full}{rate}"
+    ))
+}
+
+/// The starts of a process, and what an attempt does that is given none.
+fn rate(account: &Account) -> Option<String> {
+    let plan = account.policy.rate_limit()?;
+    let wait = match plan.max_wait() {
+        wait if wait.is_zero() => "without a wait".to_owned(),
+        wait => format!("within {}", brief(wait)),
+    };
+    Some(format!(
+        "At most {} attempts start, first ones and retries alike, and {} at once after a quiet time. One \
+         that cannot start {wait} ends its call.",
+        plan.rate(),
+        plan.burst()
     ))
 }
 

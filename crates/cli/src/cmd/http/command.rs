@@ -1,16 +1,23 @@
 //! The command: everything that can be wrong is found before the first attempt.
 
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use reqwest::{Method, Request};
+use stagger::reqwest::{CallOptions, Client, ClientOptions};
+use stagger::{CallReport, Clock, Sleep, TokioTime};
+use stagger_core::Policy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
-use super::exchange::Exchange;
-use super::failure::HttpFailure;
-use crate::command_error::CommandError;
+use super::download::Download;
+use super::policy::{AttemptsMade, HttpFailure, policy};
+use super::reporter::HttpReporter;
+use super::request::{self, client};
+use crate::command_error::{CommandError, check};
 use crate::flags::HttpFlags;
-use crate::stderr;
+use crate::streams;
 
 /// The exit codes of a process that a signal ended, as shells have them: 128 and its number.
 const INTERRUPTED: u8 = 130;
@@ -36,7 +43,7 @@ fn run(exchange: Exchange) -> ExitCode {
             runtime.shutdown_background();
             code
         }
-        Err(error) => stderr::refuse(&format!("no threads to run on: {error}")),
+        Err(error) => streams::refuse(&format!("no threads to run on: {error}")),
     }
 }
 
@@ -45,7 +52,7 @@ async fn until_signal(exchange: Exchange) -> ExitCode {
         .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)));
     let (mut interrupt, mut terminate): (Signal, Signal) = match handlers {
         Ok(handlers) => handlers,
-        Err(error) => return stderr::refuse(&format!("no signal handler: {error}")),
+        Err(error) => return streams::refuse(&format!("no signal handler: {error}")),
     };
     // On a thread of its own, because standard output may block.
     let mut task = tokio::spawn(exchange.run());
@@ -57,4 +64,117 @@ async fn until_signal(exchange: Exchange) -> ExitCode {
     task.abort();
     let _ = timeout(FAREWELL, task).await;
     ExitCode::from(code)
+}
+
+/// A request about to be made, with everything that was asked for.
+#[derive(Debug)]
+pub(super) struct Exchange {
+    client: reqwest::Client,
+    policy: Policy,
+    request: Request,
+    call: CallOptions,
+    reporter: Arc<HttpReporter>,
+    download: Download,
+    /// Whether the same request may be sent after a reply.
+    repeatable: bool,
+    /// Whether no body is wanted at 400 and above.
+    fail: bool,
+}
+
+impl Exchange {
+    /// Reads everything that the flags name; nothing is sent and nothing is written.
+    ///
+    /// # Errors
+    /// A flag or a file that is wrong.
+    pub(super) fn of(flags: &HttpFlags) -> Result<Self, CommandError> {
+        let policy = policy(flags)?;
+        if let Some(place) = &flags.output {
+            check("--output", place)?;
+        }
+        let client = client(flags)?;
+        let request = request::request(flags, &client)?;
+        Ok(Self {
+            repeatable: flags.idempotent || *request.method() == Method::GET,
+            call: request::call(flags),
+            reporter: Arc::new(HttpReporter::of(flags, policy)?),
+            download: Download::new(flags.output.clone(), flags.include || flags.head),
+            fail: flags.fail,
+            client,
+            policy,
+            request,
+        })
+    }
+
+    /// Makes the call, and hands its reply on.
+    ///
+    /// # Errors
+    /// The failure that ended the call.
+    pub(super) async fn run(mut self) -> Result<(), HttpFailure> {
+        let began = TokioTime.now();
+        let mut made = AttemptsMade::default();
+        let mut call = std::mem::take(&mut self.call);
+        loop {
+            let request = self.request.try_clone();
+            let ended = self.call_once(request, call, &mut made).await;
+            made.elapsed = TokioTime.now() - began;
+            match self.again(&ended, made) {
+                Some(wait) => TokioTime.sleep(wait).await,
+                None => {
+                    self.reporter.end(made, ended.as_ref().err());
+                    return ended;
+                }
+            }
+            made.elapsed = TokioTime.now() - began;
+            call = CallOptions::new().idempotent();
+            self.download.resume(self.request.headers_mut());
+        }
+    }
+
+    /// A call under what is left of the policy, and its body.
+    async fn call_once(
+        &mut self,
+        request: Option<Request>,
+        call: CallOptions,
+        made: &mut AttemptsMade,
+    ) -> Result<(), HttpFailure> {
+        let policy = made.left_of(&self.policy).unwrap_or(self.policy);
+        let request =
+            request.ok_or_else(|| HttpFailure::Transport("the body is gone".to_owned()))?;
+        let report = Arc::new(Mutex::new(CallReport::default()));
+        self.reporter.go_on(*made);
+        let answer =
+            self.caller(policy).execute_with(request, call.report(Arc::clone(&report))).await;
+        let report = report.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        made.attempts += report.attempts();
+        self.reporter.keep(report);
+        let reply = answer.map_err(|error| HttpFailure::of(&error))?;
+        let failed = reply.status().as_u16() >= 400;
+        if !(failed && self.fail) {
+            self.download.take(reply).await?;
+        }
+        if failed { Err(HttpFailure::Status) } else { Ok(()) }
+    }
+
+    fn caller(&self, policy: Policy) -> Client {
+        let (begins, ends) = (Arc::clone(&self.reporter), Arc::clone(&self.reporter));
+        let options = ClientOptions::new()
+            .prepare(move |request, _| begins.begin(request))
+            .on_attempt(move |attempt| ends.attempt(attempt));
+        Client::with_options(self.client.clone(), policy, options)
+    }
+
+    /// The delay before a body that broke off is asked for again, where it can be.
+    fn again(
+        &self,
+        ended: &Result<(), HttpFailure>,
+        made: AttemptsMade,
+    ) -> Option<stagger_core::Span> {
+        let Err(HttpFailure::BrokenOff(why)) = ended else { return None };
+        let left = made.left_of(&self.policy);
+        let wait = made.delay(&self.policy);
+        let again = self.repeatable && self.download.is_repeatable() && left.is_some();
+        let wait = Some(wait).filter(|_| again);
+        self.reporter.broken(made, why, self.download.received(), wait);
+        wait
+    }
 }

@@ -1,15 +1,16 @@
 //! Events of a call: an attempt as data, and the end; as a line for people, and as JSON.
 
 use reqwest::Response;
+use reqwest::header::HeaderMap;
 use serde::Serialize;
 use stagger::reqwest::SendError;
-use stagger::{AttemptEnd, CallReport, NextStep};
+use stagger::{AttemptEnd, CallReport, NextStep, StdTime};
+use stagger_core::hint::HintReader;
 use stagger_core::retry::Stop;
-use stagger_core::{Cause, Entropy, Hint, Policy, Span};
+use stagger_core::{Entropy, Hint, Policy, Span};
 
-use super::failure::{self, HttpFailure};
-use super::hint_source::hint_source;
-use super::policy::AttemptsMade;
+use super::policy;
+use super::policy::{AttemptsMade, HttpFailure};
 
 /// One attempt that has settled.
 #[derive(Clone, Debug, Serialize)]
@@ -50,7 +51,7 @@ impl AttemptEvent {
         let reply = ended.result.and_then(|result| result.as_ref().ok());
         let error = match ended.result {
             Some(Ok(_)) => None,
-            Some(Err(error)) => Some(failure::words(error)),
+            Some(Err(error)) => Some(policy::words(error)),
             None => Some("no reply in time".to_owned()),
         };
         let hint = ended.outcome.hint;
@@ -71,7 +72,7 @@ impl AttemptEvent {
             status: reply.map(|reply| reply.status().as_u16()),
             error,
             verdict: verdict.name(),
-            cause: cause_name(cause),
+            cause: cause.name(),
             hint_ms: hint.and_then(Hint::span).map(ms),
             hint_header: header,
             delay_ms: delay.map(ms),
@@ -194,6 +195,10 @@ fn hint_words(hint: Option<Hint>, header: Option<&'static str>) -> String {
         Some(Hint::Never) => format!("hint: never again{header}"),
         Some(Hint::AtLeast(span)) => format!("hint {}{header}", rounded(span)),
         Some(Hint::Exactly(span)) => format!("hint {} exactly{header}", rounded(span)),
+        Some(hint) => match hint.span() {
+            Some(span) => format!("hint {}{header}", rounded(span)),
+            None => format!("hint{header}"),
+        },
     }
 }
 
@@ -229,14 +234,6 @@ impl Entropy for Highest {
     }
 }
 
-const fn cause_name(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Reply => "reply",
-        Cause::Timeout => "timeout",
-        Cause::Transport => "transport",
-    }
-}
-
 /// Milliseconds to the microsecond.
 fn ms(span: Span) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3
@@ -252,4 +249,43 @@ pub(super) fn rounded(span: Span) -> Span {
     let step = STEPS.iter().find(|(from, _)| span >= *from).map_or(10_000, |(_, step)| *step);
     // Rounded up, because a hint that is written shorter than it is would be a lie.
     Span::from_nanos(span.as_nanos().div_ceil(step).saturating_mul(step))
+}
+
+/// The header that the engine obeys; `None` where no header gives a hint.
+pub(super) fn hint_source(headers: &HeaderMap) -> Option<&'static str> {
+    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let lines: Vec<_> = lines.collect();
+    let now = Some(StdTime::wall().into());
+    HintReader::new().read_with_source(lines.iter().copied(), now).map(|(_, source)| source)
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn source(lines: &[(&'static str, &'static str)]) -> Option<&'static str> {
+        let line =
+            |&(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value));
+        hint_source(&lines.iter().map(line).collect())
+    }
+
+    #[test]
+    fn the_header_that_is_obeyed_is_named() {
+        assert_eq!(source(&[]), None);
+        assert_eq!(source(&[("retry-after", "soon")]), None);
+        assert_eq!(source(&[("retry-after", "3")]), Some("retry-after"));
+        assert_eq!(
+            source(&[("retry-after", "3"), ("retry-after-ms", "20")]),
+            Some("retry-after-ms")
+        );
+        let date = [("date", "Sun, 06 Nov 1994 08:49:37 GMT")];
+        let later = [date[0], ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT")];
+        assert_eq!(source(&later), Some("retry-after"));
+        let reset = [("x-ratelimit-reset", "5"), ("x-ratelimit-remaining", "0")];
+        assert_eq!(source(&reset), Some("x-ratelimit-reset"));
+        let left = [("x-ratelimit-reset", "5"), ("x-ratelimit-remaining", "7")];
+        assert_eq!(source(&left), None);
+    }
 }

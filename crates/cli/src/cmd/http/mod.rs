@@ -3,17 +3,12 @@
 //! `request` and `client` come from the flags, and `exchange` is the call and its reply. `event` is an attempt as
 //! data, and `reporter` writes it.
 
-mod client;
 mod command;
 mod download;
 mod event;
-mod exchange;
-mod failure;
-mod hint_source;
 mod policy;
-mod reply_writer;
 mod reporter;
 mod request;
-mod secrets;
 
 pub(crate) use command::http;
+pub(crate) use request::tls;

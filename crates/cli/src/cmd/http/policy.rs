@@ -1,57 +1,42 @@
-//! The policy: from a file, a preset or the default, with the flags on top; and the rest of it after some
-//! attempts.
+//! The policy of a request, and the failure that ended its call, with its exit code.
+//!
+//! The policy is from a file, a preset or the default, with the flags on top; and the rest of it after some
+//! attempts. An exit code is curl's, where it has one.
 
-use stagger::OsEntropy;
-use stagger_core::budget::BudgetPlan;
-use stagger_core::{ConfigError, Policy, PolicyBuilder, Span};
+use std::error::Error as StdError;
+use std::process::ExitCode;
 
+use stagger::reqwest::SendError;
+use stagger::{Cause, OsEntropy};
+use stagger_core::classify::sources;
+use stagger_core::{Policy, Span};
+
+use crate::cmd::call_policy::call_policy;
 use crate::command_error::CommandError;
-use crate::flags::HttpPolicyFlags;
-use crate::policy_file::{Loaded, Overrides};
+use crate::flags::HttpFlags;
+use crate::streams;
 
 /// The policy that the flags ask for.
 ///
 /// # Errors
-/// A file that is wrong, an unknown name, several policies where one is wanted, settings
-/// that the engine refuses.
-pub(super) fn policy(flags: &HttpPolicyFlags) -> Result<Policy, CommandError> {
-    let given = Loaded::one(flags.policy.as_ref(), flags.preset.as_deref(), false)?;
-    let policy = given.unwrap_or_default();
-    let mut builder = policy.to_builder();
-    if given.is_none() {
-        // A budget guards a destination against many calls. This process makes one, whose attempts
-        // are limited; with the default budget a call of fifty attempts would end at the tenth.
-        builder = builder.budget(BudgetPlan::Unlimited);
-    }
-    let HttpPolicyFlags { base, cap, jitter, .. } = *flags;
-    let rule = policy.backoff();
-    let changed = Overrides { base, cap, jitter, factor: None }.on(rule, rule.cap());
-    let changed = changed.map(|rule| builder.backoff(rule));
-    changed.and_then(|builder| limits(flags, builder).build()).map_err(|error| refused(&error))
-}
-
-fn limits(flags: &HttpPolicyFlags, mut builder: PolicyBuilder) -> PolicyBuilder {
-    if let Some(most) = flags.attempts {
-        builder = builder.max_attempts(most);
-    }
-    if let Some(limit) = flags.attempt_timeout {
-        builder = builder.attempt_timeout(limit);
-    }
-    if let Some(limit) = flags.max_time {
-        builder = builder.deadline(limit);
-    }
-    builder
-}
-
-/// The engine's refusal, with its fields called by their flags.
-fn refused(error: &ConfigError) -> CommandError {
-    let named = |text: &str| {
-        text.replace("limits.max_attempts", "--attempts")
-            .replace("limits.attempt_timeout", "--attempt-timeout")
-            .replace("limits.deadline", "--max-time")
-            .replace("backoff.", "--")
-    };
-    CommandError::of_setting(error, named)
+/// As of [`call_policy`].
+pub(super) fn policy(flags: &HttpFlags) -> Result<Policy, CommandError> {
+    let policy = call_policy(&flags.policy, false, |mut limits| {
+        if let Some(limit) = flags.attempt_timeout {
+            limits = limits.attempt_timeout(limit);
+        }
+        match flags.max_time {
+            Some(limit) => limits.deadline(limit),
+            None => limits,
+        }
+    });
+    // The deadline of a request has the name that curl gives it.
+    policy.map_err(|error| match error {
+        CommandError::Flag(kind, text) => {
+            CommandError::Flag(kind, text.replace("--deadline", "--max-time"))
+        }
+        other => other,
+    })
 }
 
 /// Attempts that were made, and the time that they took.
@@ -82,4 +67,84 @@ impl AttemptsMade {
         let rule = policy.backoff();
         rule.delay(self.attempts.max(1), rule.base(), &mut OsEntropy)
     }
+}
+
+/// Why the request did not end well.
+#[derive(Debug)]
+pub(super) enum HttpFailure {
+    /// The name of the host is not known: 6.
+    Name(String),
+    /// No connection came to be: 7.
+    Connect(String),
+    /// The reply broke off: 18.
+    BrokenOff(String),
+    /// The server says 400 or more, which was told already: 22.
+    Status,
+    /// The body could not be written: 23.
+    Unwritten(String),
+    /// Time ran out: 28.
+    Time(String),
+    /// Anything else in the transport: 56.
+    Transport(String),
+}
+
+impl HttpFailure {
+    /// Of a call that ended without a reply: by its last error, if there was one.
+    pub(super) fn of(error: &stagger::Error<SendError>) -> Self {
+        let timed_out = || error.history().last().is_some_and(|last| last.cause == Cause::Timeout);
+        let why = format!("no reply: {error}");
+        let Some(last) = error.get_ref().filter(|_| !timed_out()) else { return Self::Time(why) };
+        let why = format!("no reply: {}", words(last));
+        match last.as_reqwest() {
+            Some(error) if error.is_timeout() => Self::Time(why),
+            Some(error) if error.is_dns() => Self::Name(why),
+            Some(error) if error.is_connect() => Self::Connect(why),
+            _ => Self::Transport(why),
+        }
+    }
+
+    /// The failure of a body after its headers: its name in events, and the error.
+    pub(super) fn of_body(&self) -> Option<(&'static str, &str)> {
+        match self {
+            Self::BrokenOff(why) => Some(("incomplete_body", why)),
+            Self::Unwritten(why) => Some(("unwritten_body", why)),
+            _ => None,
+        }
+    }
+
+    /// Says what is not said yet; the code of the process.
+    pub(super) fn code_of(ended: Result<(), Self>) -> ExitCode {
+        let Err(failure) = ended else { return ExitCode::SUCCESS };
+        let (code, why) = match &failure {
+            Self::Name(why) => (6, Some(why)),
+            Self::Connect(why) => (7, Some(why)),
+            Self::BrokenOff(why) => (18, Some(why)),
+            Self::Status => (22, None),
+            Self::Unwritten(why) => (23, Some(why)),
+            Self::Time(why) => (28, Some(why)),
+            Self::Transport(why) => (56, Some(why)),
+        };
+        if let Some(why) = why {
+            streams::note(&format!("error: {why}"));
+        }
+        ExitCode::from(code)
+    }
+}
+
+/// An attempt's error in a few words: what is at the bottom of it, because reqwest's own words are
+/// that a request failed, and its URL.
+pub(super) fn words(error: &SendError) -> String {
+    let deepest = deepest(error);
+    match error.as_reqwest() {
+        Some(error) if error.is_timeout() => "no reply in time".to_owned(),
+        Some(error) if error.is_dns() => format!("name not resolved: {deepest}"),
+        Some(error) if error.is_connect() => format!("no connection: {deepest}"),
+        _ => deepest,
+    }
+}
+
+/// The innermost cause of an error, without the number that the system has for it.
+pub(super) fn deepest(error: &(dyn StdError + 'static)) -> String {
+    let text = sources(error).last().map_or_else(|| error.to_string(), ToString::to_string);
+    text.split(" (os error ").next().map_or_else(String::new, str::to_owned)
 }

@@ -1,17 +1,24 @@
-//! Flags to a whole request, and to the options of its call.
+//! A whole request from its flags, the options of its call, and the client: TLS by rustls with ring and Mozilla's roots.
 
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Body, Client, Method, Request, RequestBuilder, Url};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+    TRANSFER_ENCODING,
+};
+use reqwest::{Body, Client, Method, Request, RequestBuilder, Url, redirect};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
 use stagger::http::IdempotencyKey;
-use stagger::reqwest::CallOptions;
+use stagger::reqwest::{CallOptions, client_builder};
 
-use super::secrets::without_userinfo;
+use super::reporter::without_userinfo;
 use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
 
@@ -56,7 +63,7 @@ fn set(into: &mut HeaderMap, headers: &HeaderMap) {
 /// The options of the call.
 pub(super) fn call(flags: &HttpFlags) -> CallOptions {
     let call = CallOptions::new();
-    let call = if flags.idempotent { call.idempotent(true) } else { call };
+    let call = if flags.idempotent { call.idempotent() } else { call };
     match flags.idempotency_key.as_deref() {
         Some("") => call.idempotency_key(IdempotencyKey::random()),
         _ => call,
@@ -162,4 +169,57 @@ fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, CommandError> {
         return Err(CommandError::invalid(flag, &data.display().to_string(), "at most 1 GiB"));
     }
     Ok(bytes)
+}
+
+/// Redirects that are followed; more of them are a loop.
+const MAX_REDIRECTS: usize = 10;
+
+/// reqwest's client, which makes no retries by itself.
+///
+/// # Errors
+/// Certificates that cannot be read.
+pub(super) fn client(flags: &HttpFlags) -> Result<Client, CommandError> {
+    let redirects = match flags.location {
+        true => redirect::Policy::limited(MAX_REDIRECTS),
+        false => redirect::Policy::none(),
+    };
+    client_builder()
+        .user_agent(concat!("stagger/", env!("CARGO_PKG_VERSION")))
+        .redirect(redirects)
+        // A URL may hold a token, which a redirect would hand to another server.
+        .referer(false)
+        .tls_backend_preconfigured(tls(flags.cacert.as_deref())?)
+        .build()
+        .map_err(|error| CommandError::File(format!("error: no client: {error}")))
+}
+
+pub(crate) fn tls(trusted: Option<&Path>) -> Result<ClientConfig, CommandError> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    if let Some(file) = trusted {
+        trust(&mut roots, file)?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| CommandError::File(format!("error: no TLS: {error}")))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+fn trust(roots: &mut RootCertStore, file: &Path) -> Result<(), CommandError> {
+    let name = file.display().to_string();
+    let bytes =
+        fs::read(file).map_err(|error| CommandError::File(format!("error: {name}: {error}")))?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
+    let bound = "a file of certificates in PEM";
+    let certificates = certificates.map_err(|_| CommandError::invalid("--cacert", &name, bound))?;
+    if certificates.is_empty() {
+        return Err(CommandError::invalid("--cacert", &name, bound));
+    }
+    for certificate in certificates {
+        roots.add(certificate).map_err(|_| CommandError::invalid("--cacert", &name, bound))?;
+    }
+    Ok(())
 }

@@ -1,27 +1,30 @@
-//! Files to findings, findings to a page and an exit code.
+//! The command: files to findings, findings to a page for people and an exit code.
 
+use std::io;
 use std::process::ExitCode;
 
 use stagger_explain::Severity;
+use stagger_text::settings::{Excerpt, Level, SourceText};
 
-use super::findings::{FileFindings, LintReport, Unread};
-use super::{github, json, sarif, text};
+use super::findings::{FileFindings, LintReport, PlacedFinding, Unread, summary};
+use super::foreign::ForeignRun;
+use super::machine;
 use crate::command_error::CommandError;
 use crate::flags::{Deny, LintFlags, LintFormat};
-use crate::policy_file::{PolicyArgument, files};
-use crate::{stderr, stdout};
+use crate::policy_file::{PolicyArgument, files, is_foreign, read};
+use crate::streams;
 
 /// Runs the command: every file is looked at, also after one that is refused.
 pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
     let (report, refused) = report(flags);
     let page = match flags.format {
         LintFormat::Text if refused.is_some() && report.policies() == 0 => String::new(),
-        LintFormat::Text => text::text(&report),
-        LintFormat::Json => json::json(&report),
-        LintFormat::Sarif => sarif::sarif(&report),
-        LintFormat::Github => github::github(&report),
+        LintFormat::Text => text(&report),
+        LintFormat::Json => machine::json(&report),
+        LintFormat::Sarif => machine::sarif(&report),
+        LintFormat::Github => machine::github(&report),
     };
-    let wrote = stdout::write(&page);
+    let wrote = streams::write(&page);
     let some = |severity| report.findings(severity) > 0;
     let failed =
         some(Severity::Error) || (flags.deny == Some(Deny::Warnings) && some(Severity::Warning));
@@ -35,16 +38,17 @@ pub(crate) fn lint(flags: &LintFlags) -> ExitCode {
 /// The findings, and the exit code when something could not be looked at, which standard error tells.
 fn report(flags: &LintFlags) -> (LintReport, Option<ExitCode>) {
     let (mut report, mut refused) = (LintReport::default(), None);
+    let mut foreign = ForeignRun::default();
     for asked in &flags.files {
         let files = files(asked).unwrap_or_else(|why| {
             refused = Some(unread(asked, why, &mut report));
             Vec::new()
         });
         for file in files {
-            let sheet =
-                nameable(&file, flags.format).and_then(|()| FileFindings::of(&file, &flags.calls));
+            let sheet = nameable(&file, flags.format).and_then(|()| of(&file, flags, &mut foreign));
             match sheet {
-                Ok(sheet) => {
+                Ok(None) => {}
+                Ok(Some(sheet)) => {
                     refused = told(&sheet).or(refused);
                     report.files.push(sheet);
                 }
@@ -52,7 +56,36 @@ fn report(flags: &LintFlags) -> (LintReport, Option<ExitCode>) {
             }
         }
     }
+    match foreign.findings(flags) {
+        Ok(sheets) => {
+            for sheet in sheets {
+                refused = told(&sheet).or(refused);
+                report.files.push(sheet);
+            }
+        }
+        Err(error) => {
+            for asked in &flags.files {
+                let why = CommandError::File(format!("error: {}: {error}", asked.file.display()));
+                refused = Some(unread(asked, why, &mut report));
+            }
+        }
+    }
     (report, refused)
+}
+
+/// The findings of a file of policies. One of another product is kept for later, with all others.
+fn of(
+    asked: &PolicyArgument,
+    flags: &LintFlags,
+    foreign: &mut ForeignRun,
+) -> Result<Option<FileFindings>, CommandError> {
+    let (file, text) = read(&asked.file)?;
+    if !is_foreign(&asked.file, &text) {
+        return FileFindings::of(asked, file, text, flags).map(Some);
+    }
+    let refused = |error| CommandError::File(format!("error: {file}: {error}"));
+    foreign.add(file.clone(), text, asked.name.as_deref()).map_err(refused)?;
+    Ok(None)
 }
 
 /// Refuses file names that are not text for formats that are.
@@ -67,9 +100,10 @@ fn nameable(asked: &PolicyArgument, format: LintFormat) -> Result<(), CommandErr
 
 /// Tells the flaws of a file.
 fn told(sheet: &FileFindings) -> Option<ExitCode> {
-    let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text));
+    let colours = streams::errors_have_colours();
+    let shown = sheet.flaws.iter().map(|flaw| flaw.show(&sheet.file, &sheet.text, colours));
     let shown: Vec<String> = shown.collect();
-    (!shown.is_empty()).then(|| stderr::refused(&shown.join("\n\n")))
+    (!shown.is_empty()).then(|| streams::refused(&shown.join("\n\n")))
 }
 
 /// Tells of a file that cannot be read, and keeps it for programs.
@@ -81,4 +115,35 @@ fn unread(asked: &PolicyArgument, why: CommandError, report: &mut LintReport) ->
         report.unread.push(Unread { file, message });
     }
     why.tell()
+}
+
+/// All findings, each with its lines, and how many there are.
+pub(super) fn text(report: &LintReport) -> String {
+    let colours = streams::has_colours(&io::stdout());
+    let mut page = String::new();
+    for sheet in &report.files {
+        for placed in &sheet.findings {
+            page += &shown(sheet, placed, colours);
+            page += "\n\n";
+        }
+    }
+    page + &summary(report)
+}
+
+fn shown(sheet: &FileFindings, placed: &PlacedFinding, colours: bool) -> String {
+    let finding = &placed.finding;
+    let level = match finding.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let note = placed.policy.as_ref().map(|name| format!("in policy {name}"));
+    let excerpt = Excerpt {
+        level,
+        code: Some(finding.code.name()),
+        message: &finding.message,
+        at: placed.at.clone(),
+        help: Some(&finding.fix),
+        note: note.as_deref(),
+    };
+    excerpt.show(SourceText { file: &sheet.file, text: &sheet.text }, colours)
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use stagger_explain::{Code, PolicyFinding, Severity, lint};
+use stagger_explain::{Code, PolicyFinding, Severity};
+use stagger_text::settings::Flaw;
 
 use crate::command_error::CommandError;
-use crate::flags::CallsFlags;
-use crate::policy_file::{PolicyArgument, Surveyed, absent, read, survey};
-use crate::toml_file::Flaw;
+use crate::flags::{CallsFlags, LintFlags};
+use crate::policy_file::{PolicyArgument, Surveyed, absent, survey};
 
 /// One file: its findings and its flaws, each in the order of the file.
 #[derive(Debug)]
@@ -30,18 +30,23 @@ pub(super) struct PlacedFinding {
 }
 
 impl FileFindings {
-    /// Looks at all policies of `FILE` or `-`, or at the one of `FILE#NAME`.
+    /// Looks at all policies of a file's text, or at the one of `FILE#NAME`.
     ///
     /// # Errors
-    /// A file that cannot be read, or a name that is not in it.
-    pub(super) fn of(asked: &PolicyArgument, calls: &CallsFlags) -> Result<Self, CommandError> {
-        let (file, text) = read(&asked.file)?;
+    /// A name that is not in it.
+    pub(super) fn of(
+        asked: &PolicyArgument,
+        file: String,
+        text: String,
+        flags: &LintFlags,
+    ) -> Result<Self, CommandError> {
         let mut survey = survey(&text);
         if let Some(name) = &asked.name {
             only(&file, name, &mut survey.policies, survey.flaws.is_empty())?;
         }
         let mut findings: Vec<PlacedFinding> =
-            survey.policies.iter().flat_map(|policy| findings(policy, calls)).collect();
+            survey.policies.iter().flat_map(|policy| findings(policy, &flags.calls)).collect();
+        findings.retain(|placed| !flags.allow.contains(&placed.finding.code));
         findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
         let policies = survey.policies.len();
         let flaws = survey.flaws;
@@ -102,7 +107,7 @@ fn only(
 
 /// Findings of a policy that are not accepted, and accepted ones that it does not have.
 fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<PlacedFinding> {
-    let found = lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
+    let found = stagger_explain::lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
     let placed = |at, finding| PlacedFinding { policy: surveyed.name.clone(), at, finding };
     let unused =
         surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.code == *code));
@@ -120,4 +125,18 @@ fn stale(code: Code) -> PolicyFinding {
         message: format!("there is no {code} to be accepted here"),
         fix: "leave it out, so that the next one is seen".to_owned(),
     }
+}
+
+/// The numbers of policies, errors and warnings.
+pub(super) fn summary(report: &LintReport) -> String {
+    format!(
+        "{}: {}, {}\n",
+        many(report.policies(), "policy", "policies"),
+        many(report.findings(Severity::Error), "error", "errors"),
+        many(report.findings(Severity::Warning), "warning", "warnings")
+    )
+}
+
+fn many(number: usize, one: &str, more: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { more })
 }

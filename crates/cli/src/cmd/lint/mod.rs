@@ -2,9 +2,7 @@
 
 mod command;
 mod findings;
-mod github;
-mod json;
-mod sarif;
-mod text;
+mod foreign;
+mod machine;
 
 pub(crate) use command::lint;

@@ -1,10 +1,9 @@
 //! The options that each scenario knows. A flag that a scenario does not know is refused: to ignore it would
 //! answer another question.
 
+use ScenarioOption::{Attempts, Base, Beside, Callers, Cap, Equal, Laws, Policy, Sweep, UpAt};
 use clap::error::ErrorKind;
 use stagger_sim::{Law, Named, StormOptions};
-
-use ScenarioOption::{Attempts, Base, Beside, Callers, Cap, Equal, Laws, Policy, Sweep, UpAt};
 
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;

@@ -10,9 +10,11 @@ use stagger_core::{ConfigError, Instant, Span};
 use stagger_replay::Replay;
 use stagger_sim::{ArrivalProcess, Play, Scenario, Shapes, ShapesReport, StormReport, ThreadPool};
 
+use super::memory;
+use crate::command_error::CommandError;
 use crate::flags::StormFlags;
 use crate::interrupt::Interrupt;
-use crate::stderr;
+use crate::streams;
 
 /// Attempts that a machine simulates in about a second; what is below needs no bar.
 const A_SECOND_OF_WORK: u64 = 10_000_000;
@@ -43,8 +45,12 @@ impl Playback {
     }
 
     /// Plays all runs, or as many as there is time for.
-    pub(super) fn play(&self, scenario: &Scenario) -> StormReport {
-        self.with_pool(scenario.jobs(), calls(scenario), |pool| scenario.run(pool))
+    ///
+    /// # Errors
+    /// Callers that do not fit into the memory that is free.
+    pub(super) fn play(&self, scenario: &Scenario) -> Result<StormReport, CommandError> {
+        memory::check(scenario, self.threads)?;
+        Ok(self.with_pool(scenario.jobs(), calls(scenario), |pool| scenario.run(pool)))
     }
 
     /// Plays the calls of a log.
@@ -70,7 +76,7 @@ impl Playback {
         let took = (StdTime.now() - self.began).as_secs_f64();
         let stopped = if self.interrupt.came() { ", stopped early" } else { "" };
         let memory = peak_memory().map_or_else(String::new, |mib| format!(", {mib} MiB at most"));
-        stderr::note(&format!("storm {}: {took:.2} s{memory}{stopped}", self.name));
+        streams::note(&format!("storm {}: {took:.2} s{memory}{stopped}", self.name));
     }
 
     fn with_pool<T>(&self, jobs: u64, work: u64, run: impl FnOnce(&ThreadPool<'_>) -> T) -> T {
@@ -106,6 +112,14 @@ fn of_arrivals(arrivals: &ArrivalProcess) -> u64 {
         | ArrivalProcess::Noticed { callers, .. }
         | ArrivalProcess::Spread { callers, .. } => u64::from(*callers),
         ArrivalProcess::Poisson { gap, until } => times(*until, *gap),
+        ArrivalProcess::Stepped { steps, until } => {
+            let ends = steps.iter().skip(1).map(|step| step.from.min(*until)).chain([*until]);
+            let lasts = steps.iter().zip(ends).filter_map(|(step, end)| {
+                let gap = step.gap?.as_nanos().max(1);
+                Some((end - step.from.min(end)).as_nanos() / gap)
+            });
+            lasts.fold(0, u64::saturating_add)
+        }
         ArrivalProcess::Clients { clients, gap: think, until, .. }
         | ArrivalProcess::Closed { clients, think, until } => {
             u64::from(*clients).saturating_mul(times(*until, *think))

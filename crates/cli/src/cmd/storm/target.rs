@@ -5,14 +5,15 @@ use std::ffi::OsStr;
 use clap::error::ErrorKind;
 use stagger_core::{Policy, Span};
 use stagger_sim::{CATALOGUE, Named, Scenario, StormOptions};
+use stagger_text::nearest;
 
 use super::grid::SweepGrid;
 use super::known_options as known;
 use super::scenario_source::ScenarioSource;
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
+use crate::outages::{OUTAGES, Outage};
 use crate::policy_file::{Loaded, PolicyArgument};
-use stagger_text::nearest;
 
 /// The target that the flags ask for.
 #[derive(Debug)]
@@ -22,9 +23,18 @@ pub(super) enum Target {
     /// A report of its own, because it has no callers.
     Shapes,
     /// Callers, a backend and what goes wrong with it.
-    Scenario(Box<Scenario>),
+    Scenario(Box<Scenario>, Origin),
     /// The same under a grid of settings.
     Grid(Box<SweepGrid>),
+}
+
+/// The origin of a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The catalogue.
+    Catalogue,
+    /// A scenario file: one that ships, or one of the user.
+    File,
 }
 
 /// The report of delays alone, which is no scenario of callers.
@@ -56,6 +66,10 @@ impl Target {
         }
         if is(SHAPES.0) || is(SHAPES.1) {
             return known::check_shapes(flags).map(|()| Self::Shapes);
+        }
+        if let Some(outage) = Outage::find(name) {
+            known::check_file(flags)?;
+            return played(&ScenarioSource::shipped(outage, flags, options(flags)?), flags);
         }
         let named = Named::find(name).ok_or_else(|| unknown(name))?;
         scenario(named, flags, options(flags)?)
@@ -90,7 +104,11 @@ fn played(source: &ScenarioSource, flags: &StormFlags) -> Result<Target, Command
         let parameter = value.filter(|_| !told).map(|value| (name.to_owned(), value));
         scenario.parameters.extend(parameter);
     }
-    Ok(Target::Scenario(Box::new(scenario)))
+    let origin = match source {
+        ScenarioSource::Named(..) => Origin::Catalogue,
+        ScenarioSource::File(_) | ScenarioSource::Log(_) => Origin::File,
+    };
+    Ok(Target::Scenario(Box::new(scenario), origin))
 }
 
 fn up_at(source: &ScenarioSource) -> Option<Span> {
@@ -116,7 +134,8 @@ pub(super) fn options(flags: &StormFlags) -> Result<StormOptions, CommandError> 
 
 /// Names of all that can be played.
 fn names() -> impl Iterator<Item = &'static str> {
-    CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"])
+    let outages = OUTAGES.iter().map(|outage| outage.name);
+    CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"]).chain(outages)
 }
 
 fn unknown(name: &str) -> CommandError {

@@ -99,7 +99,8 @@ impl WindowPlan {
     ///
     /// # Errors
     /// `budget.window` outside 1 s..=60 s.
-    pub fn with_window(self, window: Span) -> Result<Self, ConfigError> {
+    pub fn with_window(self, window: impl Into<Span>) -> Result<Self, ConfigError> {
+        let window = window.into();
         if !(MIN_WINDOW..=MAX_WINDOW).contains(&window) {
             return Err(ConfigError::new("budget.window", window, "from 1s to 60s"));
         }

@@ -18,13 +18,11 @@
 mod bare;
 mod base64;
 mod decimal;
-mod error;
-mod keyed;
 mod parse;
 mod serialize;
 mod value;
 
 pub use decimal::Decimal;
-pub use error::StructuredError;
-pub use keyed::Keyed;
+pub use parse::StructuredError;
+pub use value::Keyed;
 pub use value::{BareItem, Dictionary, InnerList, Item, List, Member, Parameters};

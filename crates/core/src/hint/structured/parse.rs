@@ -2,8 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 
-use super::{BareItem, Dictionary, InnerList, Item, List, Member, Parameters, StructuredError};
+use super::{BareItem, Dictionary, InnerList, Item, List, Member, Parameters};
 
 pub(super) type StructuredResult<T> = Result<T, StructuredError>;
 
@@ -207,3 +208,43 @@ pub(super) fn starts_key(byte: u8) -> bool {
 pub(super) fn continues_key(byte: u8) -> bool {
     starts_key(byte) || byte.is_ascii_digit() || matches!(byte, b'_' | b'-' | b'.')
 }
+
+/// Text that is no structured field, or a value that cannot be written as one.
+///
+/// ```
+/// use stagger_core::hint::structured::Item;
+/// let error = Item::parse(b"\"open").unwrap_err();
+/// assert_eq!(error.to_string(), "byte 5: expected the closing quote");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StructuredError {
+    at: Option<usize>,
+    expected: &'static str,
+}
+
+impl StructuredError {
+    pub(super) const fn parse(at: usize, expected: &'static str) -> Self {
+        Self { at: Some(at), expected }
+    }
+
+    pub(super) const fn serialize(expected: &'static str) -> Self {
+        Self { at: None, expected }
+    }
+
+    /// The byte of the text at which parsing ended; nothing when a value could not be written.
+    #[must_use]
+    pub const fn at(&self) -> Option<usize> {
+        self.at
+    }
+}
+
+impl fmt::Display for StructuredError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(at) = self.at {
+            write!(f, "byte {at}: ")?;
+        }
+        write!(f, "expected {}", self.expected)
+    }
+}
+
+impl core::error::Error for StructuredError {}

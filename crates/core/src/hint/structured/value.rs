@@ -1,9 +1,9 @@
-//! The values of RFC 9651 section 3 as plain data.
+//! The values of RFC 9651 section 3 as plain data, parameters and dictionaries included.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::{Decimal, Keyed};
+use super::Decimal;
 
 /// A single value without parameters (section 3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,3 +80,56 @@ impl Member {
 /// A list of members in order (section 3.1); an empty one is a field that is not sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct List(pub Vec<Member>);
+
+/// Values by key, in the order of writing; a key that comes again replaces the value in its place.
+///
+/// ```
+/// use stagger_core::hint::structured::{BareItem, Parameters};
+/// let mut parameters = Parameters::default();
+/// parameters.insert("q", BareItem::Integer(1));
+/// parameters.insert("q", BareItem::Integer(2));
+/// assert_eq!(parameters.get("q"), Some(&BareItem::Integer(2)));
+/// assert_eq!(parameters.len(), 1);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keyed<V>(Vec<(String, V)>);
+
+impl<V> Keyed<V> {
+    /// Sets the value of `key`; whether the key can be written is found out when it is.
+    pub fn insert(&mut self, key: impl Into<String>, value: V) {
+        let key = key.into();
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    /// The value of `key`.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&V> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// All keys with their values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// The number of keys.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<V> Default for Keyed<V> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}

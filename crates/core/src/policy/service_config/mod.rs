@@ -38,7 +38,6 @@ mod codes;
 mod duration;
 mod hedging_policy;
 mod method;
-mod name;
 mod retry_policy;
 mod service;
 mod throttling;

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::Deserialize;
 
 use super::method::Method;
-use super::name::names_of;
+use super::method::names_of;
 use super::{MethodPolicy, RetryThrottling};
 use crate::budget::{BudgetPlan, ThrottlePlan};
 use crate::error::ConfigError;

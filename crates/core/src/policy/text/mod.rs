@@ -33,7 +33,8 @@
 //! # Ok::<(), toml::de::Error>(())
 //! ```
 
-mod attempts;
+mod adaptive;
+mod attempt_limits;
 mod backoff;
 mod breaker;
 mod budget;
@@ -42,5 +43,3 @@ mod hedge;
 mod hints;
 mod limits;
 mod policy;
-mod trip;
-mod window;

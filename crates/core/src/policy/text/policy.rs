@@ -5,13 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::backoff::throttled;
 use super::convert::written_as;
 use super::limits::LimitsText;
+use crate::adaptive::AdaptivePlan;
 use crate::backoff::Backoff;
 use crate::breaker::BreakerPlan;
 use crate::budget::BudgetPlan;
+use crate::concurrency::ConcurrencyPlan;
 use crate::error::ConfigError;
 use crate::hedge::HedgePlan;
 use crate::limits::Limits;
 use crate::policy::{HintRule, Policy};
+use crate::rate_limit::RatePlan;
 
 written_as!(
     /// From any self-describing format. The keys are those of the builders, each part a table.
@@ -28,7 +31,7 @@ written_as!(
     /// ```
     Policy,
     PolicyText,
-    "the tables backoff, throttled_backoff, limits, hints, budget, breaker, hedge and on_refusal"
+    "the tables backoff, throttled_backoff, limits, hints, budget, breaker, hedge, adaptive, concurrency_limit, rate_limit and on_refusal"
 );
 
 #[derive(Serialize, Deserialize)]
@@ -44,6 +47,12 @@ struct PolicyText {
     breaker: Option<BreakerPlan>,
     #[serde(skip_serializing_if = "Option::is_none")]
     hedge: Option<HedgePlan>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    adaptive: Option<AdaptivePlan>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    concurrency_limit: Option<ConcurrencyPlan>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rate_limit: Option<RatePlan>,
     #[serde(skip_serializing_if = "OnRefusal::is_usual")]
     on_refusal: OnRefusal,
 }
@@ -80,6 +89,9 @@ impl From<Policy> for PolicyText {
             budget: policy.budget,
             breaker: policy.breaker,
             hedge: policy.hedge,
+            adaptive: policy.adaptive,
+            concurrency_limit: policy.concurrency_limit,
+            rate_limit: policy.rate_limit,
             on_refusal: OnRefusal {
                 wait_for_breaker: policy.wait_for_breaker,
                 pause_when_empty: policy.pause_when_empty,
@@ -107,6 +119,15 @@ impl TryFrom<PolicyText> for Policy {
         }
         if let Some(plan) = text.hedge {
             builder = builder.hedge(plan);
+        }
+        if let Some(plan) = text.adaptive {
+            builder = builder.adaptive(plan);
+        }
+        if let Some(plan) = text.concurrency_limit {
+            builder = builder.concurrency_limit(plan);
+        }
+        if let Some(plan) = text.rate_limit {
+            builder = builder.rate_limit(plan);
         }
         builder.build()
     }

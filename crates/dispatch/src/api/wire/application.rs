@@ -1,14 +1,16 @@
-//! Applications in JSON.
+//! Applications in JSON, and pages of any list.
 
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
+use stagger_scheduler::model::{Application, ApplicationId};
+use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
+use super::super::query;
 use super::schema::ApplicationIdText;
 use crate::Error;
-use crate::model::{Application, ApplicationId};
 
 /// Longest name, in characters: it fits on one line of a page.
 const MAX_NAME: usize = 200;
@@ -31,6 +33,11 @@ pub(in super::super) struct ApplicationSettings {
 }
 
 impl ApplicationSettings {
+    /// A name, and the defaults.
+    pub(in super::super) fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), slots: None }
+    }
+
     /// The settings that `application` has.
     pub(in super::super) fn of(application: &Application) -> Self {
         Self { name: application.name.clone(), slots: Some(application.slots.get().into()) }
@@ -100,4 +107,24 @@ pub(in super::super) struct KeyCreated {
     /// The key. It is shown only here.
     #[schema(example = "sk_1Yz3UNBFSeuVhI5mcyN8EJ2XoSGDbrPOKs1M0Wc9dqA")]
     pub(in super::super) key: String,
+}
+
+/// One page of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in super::super) struct PageOf<T> {
+    items: Vec<T>,
+    /// The `cursor` of the next page, if there is one.
+    next: Option<String>,
+}
+
+impl<T> PageOf<T> {
+    pub(in super::super) fn new(items: Vec<T>, next: Option<Cursor>) -> Self {
+        Self { items, next: next.map(query::cursor_text) }
+    }
+}
+
+impl<T, U: for<'i> From<&'i T>> From<ListPage<T>> for PageOf<U> {
+    fn from(page: ListPage<T>) -> Self {
+        Self::new(page.items.iter().map(U::from).collect(), page.next)
+    }
 }

@@ -10,6 +10,7 @@ use utoipa::openapi::schema::Schema;
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::read;
+use super::span;
 
 /// The schema, in the words of `docs/policy.md`.
 const SCHEMA: &str = include_str!("policy.json");
@@ -45,12 +46,31 @@ impl Serialize for EndpointPolicy {
 impl<'de> Deserialize<'de> for EndpointPolicy {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut given = Map::deserialize(deserializer)?;
-        let usual = Policy::webhook().map_err(de::Error::custom)?;
+        let usual = Policy::webhook();
         fill(&mut given, in_full(&usual).map_err(de::Error::custom)?);
         let read = serde_path_to_error::deserialize(Value::Object(given));
-        read.map(Self).map_err(|error| de::Error::custom(placed(&error)))
+        let policy: Policy = read.map_err(|error| de::Error::custom(placed(&error)))?;
+        match unfit(&policy) {
+            None => Ok(Self(policy)),
+            Some(table) => Err(de::Error::custom(format!("{table}: {UNFIT}"))),
+        }
     }
 }
+
+/// The table of a policy that an endpoint has no use for.
+fn unfit(policy: &Policy) -> Option<&'static str> {
+    let tables = [
+        (policy.adaptive().is_some(), "adaptive"),
+        (policy.concurrency_limit().is_some(), "concurrency_limit"),
+        (policy.rate_limit().is_some(), "rate_limit"),
+    ];
+    tables.into_iter().find_map(|(is_there, table)| is_there.then_some(table))
+}
+
+/// A delivery can wait, so it is held back by its endpoint's breaker and rate limits, never refused. Those
+/// hold for the whole cluster, and the limits of a policy for one process.
+const UNFIT: &str = "must be left out for an endpoint, whose breaker, `rate` and `concurrency` hold \
+    deliveries back";
 
 /// The text of an error below `policy`, with its place unless the text has it.
 fn placed(error: &serde_path_to_error::Error<serde_json::Error>) -> String {
@@ -70,6 +90,7 @@ fn in_full(policy: &Policy) -> Result<Map<String, Value>, serde_json::Error> {
             rule.entry("factor").or_insert_with(|| 2.into());
         }
     }
+    tables.values_mut().for_each(span::rewrite);
     Ok(tables)
 }
 
@@ -124,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_policy_that_leaves_settings_out_had_the_defaults_of_callers_who_wait() {
-        let usual = Policy::webhook().expect("a preset");
+        let usual = Policy::webhook();
         assert_eq!(read(&json!({})), usual);
         let nulls = json!({"backoff": null, "hints": {"max": null}, "limits": {"deadline": null}});
         assert_eq!(read(&nulls), usual);
@@ -162,6 +183,12 @@ mod tests {
         };
         let wrong = told(json!({"backoff": {"base": 5}}));
         assert!(wrong.starts_with("backoff.base: invalid type"), "{wrong}");
+        let adaptive = told(json!({"adaptive": "cubic"}));
+        assert!(adaptive.starts_with("adaptive: must be left out"), "{adaptive}");
+        let places = told(json!({"concurrency_limit": {"max_concurrent": 5}}));
+        assert!(places.starts_with("concurrency_limit: must be left out"), "{places}");
+        let rate = told(json!({"rate_limit": {"rate": 5}}));
+        assert!(rate.starts_with("rate_limit: must be left out"), "{rate}");
         let unknown = told(json!({"backof": null}));
         assert!(unknown.starts_with("unknown field `backof`"), "{unknown}");
     }
@@ -192,7 +219,12 @@ mod tests {
     #[test]
     fn a_key_of_a_policy_was_missing_in_the_document() {
         let schema = schema();
-        assert_eq!(known(&schema, &[]), real(""));
+        let mut tables = real("");
+        // Refused for an endpoint.
+        tables.retain(|name| {
+            !["adaptive", "concurrency_limit", "rate_limit"].contains(&name.as_str())
+        });
+        assert_eq!(known(&schema, &[]), tables);
         for part in ["backoff", "limits", "hints", "breaker", "hedge", "on_refusal"] {
             assert_eq!(known(&schema, &[part]), real(part), "{part}");
         }

@@ -3,20 +3,17 @@
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
+use stagger_scheduler::model::{AttemptFailure, DeliveryEnding, DeliveryState, Disabled};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::model::{AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EventType};
-
-/// A text of a certain form: a type for the document only, or one of the model.
+/// A text of a certain form: a type for the document only.
 macro_rules! text {
     ($(#[$doc:meta])* $name:ident as $shown:literal, $pattern:literal, $example:literal, $says:literal) => {
         $(#[$doc])*
         pub(in super::super) struct $name;
-        text!(for $name as $shown, $pattern, $example, $says);
-    };
-    (for $name:ty as $shown:literal, $pattern:literal, $example:literal, $says:literal) => {
+
         impl PartialSchema for $name {
             fn schema() -> RefOr<Schema> {
                 ObjectBuilder::new()
@@ -53,7 +50,8 @@ text!(
     "The name of a message: the `webhook-id` that receivers see, the same on every attempt."
 );
 text!(
-    for EventType as "EventType", "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", "invoice.paid",
+    /// An event type.
+    EventTypeText as "EventType", "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", "invoice.paid",
     "What kind of thing happened: words joined by full stops, at most 128 characters in all. Those \
      under `stagger.` are the dispatcher's own."
 );
@@ -97,9 +95,6 @@ impl ToSchema for UrlText {
         "Url".into()
     }
 }
-
-/// An event type that a request names.
-pub(super) type EventTypeText = EventType;
 
 /// An instant.
 pub(in super::super) struct TimestampText;

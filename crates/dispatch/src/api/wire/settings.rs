@@ -1,21 +1,27 @@
-//! The settings of an endpoint in JSON, and their bounds.
+//! An endpoint in JSON: its settings with their bounds, and how it is shown.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
-use stagger::{Instant, Policy, Ratio, Span};
-use utoipa::ToSchema;
-
-use super::headers::{self, HeaderValue, Headers};
-use super::policy::{EndpointPolicy, PolicyText};
-use super::schema::{EventTypeText, SecretText, SpanText};
-use super::secret;
-use crate::Error;
-use crate::model::{
+use stagger::{Instant, Ratio, Span};
+use stagger_scheduler::QueueView;
+use stagger_scheduler::model::{
     ApplicationId, Endpoint, EndpointId, EventFilter, EventType, Pace, Recovery, Secret, Statuses,
 };
-use crate::send::Sender;
+use stagger_sender::{Sender, check_header};
+use stagger_text::Timestamp;
+use url::Url;
+use utoipa::ToSchema;
+
+use super::policy::{EndpointPolicy, PolicyText};
+use super::schema::{EndpointIdText, EventTypeText, SecretText, SpanText, TimestampText};
+use super::secret;
+use super::secret::{HeaderValue, Headers};
+use super::span as span_text;
+use super::status::Status;
+use crate::Error;
 
 /// Longest description, in characters: a paragraph.
 const MAX_DESCRIPTION: usize = 1_000;
@@ -31,14 +37,10 @@ const CONCURRENCY: RangeInclusive<u32> = 1..=1_000;
 const RATE: RangeInclusive<u32> = 1..=100_000;
 /// Time for an attempt: a second for a receiver far away, and no slot held for more than two minutes.
 const TIMEOUT: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(120);
-/// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
-const DEFAULT_TIMEOUT: Span = Span::from_secs(30);
 /// Failing time before an endpoint is disabled: longer than a restart, and short enough to be
 /// remembered.
 const DISABLE_AFTER: RangeInclusive<Span> =
     Span::from_secs(60 * 60)..=Span::from_secs(365 * 24 * 60 * 60);
-/// A weekend and the working days around it.
-const DEFAULT_DISABLE_AFTER: Span = Span::from_secs(5 * 24 * 60 * 60);
 /// One stretch of a recovery: longer than an attempt is fast, shorter than an outage is long.
 const OVER: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(60 * 60);
 
@@ -102,6 +104,7 @@ pub(super) struct RecoverySettings {
     rate: Option<i64>,
     /// The length of each stretch, from `1s` to `1h`: default `10s`.
     #[schema(value_type = Option<SpanText>)]
+    #[serde(serialize_with = "span_text::serialize_some")]
     over: Option<Span>,
 }
 
@@ -140,7 +143,7 @@ impl EndpointSettings {
             ordered: Some(endpoint.ordered),
             permanent: Some(endpoint.permanent.clone().into()),
             disable_after: Some(endpoint.disable_after),
-            headers: Some(headers::of(&endpoint.headers)),
+            headers: Some(secret::headers_of(&endpoint.headers)),
             secret: None,
         }
     }
@@ -176,19 +179,16 @@ impl EndpointSettings {
         secrets: Vec<Secret>,
         created_at: Instant,
     ) -> Result<Endpoint, Error> {
-        let pace = self.pace()?;
+        let usual = Endpoint::new(place.id, place.application, String::new(), created_at);
+        let pace = self.pace(usual.pace)?;
         let url = short("url", self.url, MAX_URL, "at most 2000 bytes")?;
         place.sender.check_url(&url)?;
-        let headers = headers::templates(self.headers.unwrap_or_default())?;
-        headers.iter().try_for_each(|header| place.sender.check_header(header))?;
+        // Stored as a browser writes it, so that two spellings of one address are seen to be one.
+        let url = Url::parse(&url).map_or(url, String::from);
+        let headers = secret::header_templates(self.headers.unwrap_or_default())?;
+        headers.iter().try_for_each(check_header)?;
         let description = self.description.unwrap_or_default();
-        let policy = match self.policy {
-            Some(EndpointPolicy(policy)) => policy,
-            None => Policy::webhook()?,
-        };
         Ok(Endpoint {
-            id: place.id,
-            application: place.application,
             url,
             description: short(
                 "description",
@@ -197,25 +197,24 @@ impl EndpointSettings {
                 "at most 1000 characters",
             )?,
             events: filter(self.events.unwrap_or_default())?,
-            policy,
-            timeout: span("timeout", self.timeout.unwrap_or(DEFAULT_TIMEOUT), TIMEOUT)?,
+            policy: self.policy.map_or(usual.policy, |EndpointPolicy(policy)| policy),
+            timeout: span("timeout", self.timeout.unwrap_or(usual.timeout), TIMEOUT)?,
             pace,
             ordered: self.ordered.unwrap_or(false),
             permanent: statuses(self.permanent.unwrap_or_default())?,
             disable_after: span(
                 "disable_after",
-                self.disable_after.unwrap_or(DEFAULT_DISABLE_AFTER),
+                self.disable_after.unwrap_or(usual.disable_after),
                 DISABLE_AFTER,
             )?,
             secrets,
             headers,
-            created_at,
             updated_at: place.now,
+            ..usual
         })
     }
 
-    fn pace(&self) -> Result<Pace, Error> {
-        let usual = Pace::default();
+    fn pace(&self, usual: Pace) -> Result<Pace, Error> {
         Ok(Pace {
             concurrency: match self.concurrency {
                 Some(count) => number("concurrency", count, CONCURRENCY)?,
@@ -289,4 +288,92 @@ fn statuses(statuses: Vec<u16>) -> Result<Statuses, Error> {
         return Err(Error::invalid("permanent", statuses.len(), "at most 300 statuses"));
     }
     Ok(Statuses::try_from(statuses)?)
+}
+
+/// An endpoint: where messages go, how, and how it stands.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Endpoint)]
+pub(in super::super) struct EndpointView {
+    #[schema(value_type = EndpointIdText)]
+    id: EndpointId,
+    #[schema(example = "https://example.com/webhooks")]
+    url: String,
+    description: String,
+    /// The types that it gets; none means all.
+    #[schema(value_type = Vec<EventTypeText>)]
+    events: Vec<EventType>,
+    #[schema(value_type = PolicyText)]
+    policy: EndpointPolicy,
+    /// The longest time that one attempt may take.
+    #[schema(value_type = SpanText)]
+    #[serde(serialize_with = "span_text::serialize")]
+    timeout: Span,
+    /// The most attempts in flight.
+    #[schema(value_type = u32)]
+    concurrency: NonZeroU32,
+    /// The most attempts a second, if there is a cap.
+    #[schema(value_type = Option<u32>)]
+    rate: Option<NonZeroU32>,
+    recovery: RecoverySettings,
+    /// Whether messages arrive in the order in which they were accepted.
+    ordered: bool,
+    /// Statuses that end a delivery immediately.
+    #[schema(value_type = Vec<u16>)]
+    permanent: Statuses,
+    /// The time for which all attempts must fail before it is disabled.
+    #[schema(value_type = SpanText)]
+    #[serde(serialize_with = "span_text::serialize")]
+    disable_after: Span,
+    /// The headers of every attempt. Secret values are shown as `********`.
+    headers: BTreeMap<String, String>,
+    #[schema(value_type = TimestampText)]
+    created_at: Timestamp,
+    #[schema(value_type = TimestampText)]
+    updated_at: Timestamp,
+    /// Nothing while the endpoint is being made or deleted.
+    status: Option<Status>,
+}
+
+impl EndpointView {
+    pub(in super::super) fn new(
+        endpoint: &Endpoint,
+        queue: Option<QueueView>,
+        now: Instant,
+    ) -> Self {
+        let events = match &endpoint.events {
+            EventFilter::All => Vec::new(),
+            EventFilter::Only(types) => types.clone(),
+        };
+        Self {
+            id: endpoint.id,
+            url: endpoint.url.clone(),
+            description: endpoint.description.clone(),
+            events,
+            policy: EndpointPolicy(endpoint.policy),
+            timeout: endpoint.timeout,
+            concurrency: endpoint.pace.concurrency,
+            rate: endpoint.pace.rate,
+            recovery: RecoverySettings::of(endpoint.pace.recovery),
+            ordered: endpoint.ordered,
+            permanent: endpoint.permanent.clone(),
+            disable_after: endpoint.disable_after,
+            headers: secret::shown_headers(&endpoint.headers),
+            created_at: Timestamp(endpoint.created_at),
+            updated_at: Timestamp(endpoint.updated_at),
+            status: queue.map(|queue| Status::of(&queue, now)),
+        }
+    }
+}
+
+/// An endpoint that was just made.
+#[derive(Debug, Serialize, ToSchema)]
+pub(in super::super) struct EndpointCreated {
+    #[serde(flatten)]
+    pub(in super::super) endpoint: EndpointView,
+    /// The secrets that sign its attempts.
+    #[schema(value_type = SecretText)]
+    pub(in super::super) secret: String,
+    /// The public key with which receivers verify an ed25519 signature; an HMAC is verified with the
+    /// secret itself.
+    pub(in super::super) public_key: Option<String>,
 }

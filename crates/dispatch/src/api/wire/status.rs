@@ -3,12 +3,12 @@
 use serde::Serialize;
 use stagger::Instant;
 use stagger::breaker::StateKind;
+use stagger_scheduler::QueueView;
+use stagger_scheduler::model::{AttemptFailure, Disabled, LastFailure, MessageId};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
-use super::schema::{DisabledName, TimestampText};
-use crate::model::Disabled;
-use crate::scheduler::QueueView;
+use super::schema::{DisabledName, FailureName, MessageIdText, TimestampText};
 
 /// The current state of an endpoint and of its open deliveries.
 #[derive(Debug, Serialize, ToSchema)]
@@ -21,6 +21,8 @@ pub(super) struct Status {
     /// Since when all its attempts have failed.
     #[schema(value_type = Option<TimestampText>)]
     failing_since: Option<Timestamp>,
+    /// Its last failed attempt, if it has had one. The delivery of its message has the reply.
+    last_failure: Option<FailureView>,
     /// Until when it asked to be left alone.
     #[schema(value_type = Option<TimestampText>)]
     paused_until: Option<Timestamp>,
@@ -44,16 +46,43 @@ pub(super) struct Status {
 enum StatusWord {
     /// All is well.
     Active,
+    /// All its attempts have failed lately; they are retried on schedule.
+    Failing,
     /// It is not attempted at all; its deliveries wait.
     Disabled,
     /// It asked for a pause with Retry-After.
     Paused,
     /// Its breaker is open: only a probe now and then.
     Open,
-    /// A probe is in flight.
+    /// The next attempt is a probe, or one is in flight.
     HalfOpen,
     /// It is well again, and its backlog leaves slowly.
     Recovering,
+}
+
+/// A failed attempt to an endpoint.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LastFailure)]
+pub(super) struct FailureView {
+    /// The message that it carried.
+    #[schema(value_type = MessageIdText)]
+    message: MessageId,
+    /// The time at which it was settled.
+    #[schema(value_type = TimestampText)]
+    at: Timestamp,
+    /// The status, if there was a reply.
+    status: Option<u16>,
+    /// The kind of failure, if no reply came.
+    #[schema(value_type = Option<FailureName>)]
+    failure: Option<&'static str>,
+}
+
+impl From<&LastFailure> for FailureView {
+    fn from(failure: &LastFailure) -> Self {
+        let LastFailure { message, at, status, failure } = *failure;
+        let failure = failure.map(AttemptFailure::name);
+        Self { message, at: Timestamp(at), status, failure }
+    }
 }
 
 impl Status {
@@ -65,6 +94,7 @@ impl Status {
             state: state(view, paused_until.is_some()),
             disabled_reason: endpoint_state.disabled.map(Disabled::name),
             failing_since: endpoint_state.failing_since.map(Timestamp),
+            last_failure: endpoint_state.last_failure.as_ref().map(FailureView::from),
             paused_until: paused_until.map(Timestamp),
             next_probe: view.next_probe.map(Timestamp),
             ready: view.ready,
@@ -83,9 +113,10 @@ const fn state(view: &QueueView, paused: bool) -> StatusWord {
         StateKind::HalfOpen => StatusWord::HalfOpen,
         _ if paused => StatusWord::Paused,
         StateKind::Ramp => StatusWord::Recovering,
-        StateKind::Closed if view.endpoint_state.recovering_since.is_some() => {
+        StateKind::Closed if view.endpoint_state.recovering_since.is_some() && view.has_open() => {
             StatusWord::Recovering
         }
+        StateKind::Closed if view.endpoint_state.failing_since.is_some() => StatusWord::Failing,
         StateKind::Closed => StatusWord::Active,
     }
 }

@@ -1,11 +1,15 @@
-//! The shards that this node leads, as all its tasks see them.
+//! The shards that this node leads, and what its tasks share about them.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use stagger_scheduler::model::{Delivery, EndpointId};
+use stagger_store::{ClusterView, Fence, Lead, ShardId, Shards};
 use tokio::sync::watch;
 
-use crate::model::EndpointId;
-use crate::store::{Fence, Lead, ShardId, Shards};
+use crate::Error;
+use crate::node::scheduler_state::{Command, Inbox};
 
 /// The shards that this node leads. With a store for one node these are all.
 #[derive(Debug)]
@@ -129,6 +133,70 @@ impl FormerLead {
         // Nothing is ever sent: it ends with the last holder.
         while self.0.changed().await.is_ok() {}
     }
+}
+
+/// All nodes together, as of the last heartbeat.
+#[derive(Debug, Default)]
+pub(in crate::node) struct FleetView {
+    members: AtomicUsize,
+    open: AtomicU64,
+}
+
+impl FleetView {
+    pub(super) fn update(&self, cluster_view: &ClusterView) {
+        self.members.store(cluster_view.members.len(), Ordering::Relaxed);
+        self.open.store(cluster_view.open, Ordering::Relaxed);
+    }
+
+    /// The number of nodes; 0 before the first heartbeat.
+    pub(in crate::node) fn members(&self) -> usize {
+        self.members.load(Ordering::Relaxed)
+    }
+
+    /// Whether all nodes together have room for more, each for `most` open deliveries.
+    pub(in crate::node) fn check_room(&self, most: usize) -> Result<(), Error> {
+        let most = most.saturating_mul(self.members().max(1));
+        if usize::try_from(self.open.load(Ordering::Relaxed)).is_ok_and(|open| open < most) {
+            return Ok(());
+        }
+        Err(Error::busy(format!("{most} deliveries are open, which is the limit")))
+    }
+}
+
+/// The number of overdue deliveries from which on an endpoint recovers slowly: deliveries missed
+/// while no node led the endpoint are a backlog like any other. This many are a second's worth of a
+/// recovery.
+const BACKLOG: u32 = 100;
+
+/// The deliveries counted so far to each endpoint.
+#[derive(Debug, Default)]
+pub(super) struct BacklogCounter {
+    counts: BTreeMap<EndpointId, u32>,
+}
+
+impl BacklogCounter {
+    /// Starts the recovery of the endpoints that reach a backlog with these deliveries. Called before
+    /// the deliveries are scheduled, so that none of them is sent at full speed.
+    pub(super) fn count<'d>(
+        &mut self,
+        deliveries: impl Iterator<Item = &'d Delivery>,
+        inbox: &Inbox,
+    ) {
+        for endpoint in deliveries.map(|delivery| delivery.endpoint) {
+            let count = self.counts.entry(endpoint).or_default();
+            *count += 1;
+            if *count == BACKLOG {
+                recover(endpoint, inbox);
+            }
+        }
+    }
+}
+
+/// Starts the recovery of an endpoint. Called before its deliveries are scheduled.
+pub(in crate::node) fn recover(endpoint: EndpointId, inbox: &Inbox) {
+    inbox.tell(Command::Do(Box::new(move |state| {
+        state.change(endpoint, |scheduler, now| scheduler.recover(now, endpoint));
+    })));
 }
 
 #[cfg(test)]

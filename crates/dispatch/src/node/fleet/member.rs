@@ -3,15 +3,14 @@
 use std::sync::Arc;
 
 use stagger::{Instant, Sleep, Span, TokioTime};
+use stagger_scheduler::leadership::Membership;
+use stagger_store::{ClusterMember, ClusterView, Fence, Joined, Notification, Shards};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-use super::links::FleetLinks;
+use super::shard_mover::FleetLinks;
 use crate::Error;
-use crate::leadership::Membership;
-use crate::node::inbox::Command;
-use crate::node::scheduler_state::SchedulerState;
-use crate::store::{ClusterView, Fence, Joined, Notification, Shards};
+use crate::node::scheduler_state::{Command, SchedulerState};
 
 /// The share of the heartbeat interval after which a notification makes it check again.
 const SOONER: u64 = 4;
@@ -60,6 +59,8 @@ pub(in crate::node) struct MemberTask {
     next: Option<Instant>,
     /// Whether the last heartbeat was answered.
     answered: bool,
+    /// The heartbeats of this node that the store had counted at the last answer.
+    counted: u64,
     /// Whether the log has reported that the store does not answer.
     outage_logged: bool,
 }
@@ -102,6 +103,7 @@ impl MemberTask {
             last_heartbeat: now,
             next: heartbeats.then_some(now),
             answered: true,
+            counted: 0,
             outage_logged: false,
         };
         member.begin_work();
@@ -222,6 +224,10 @@ impl MemberTask {
             links.cluster.notify(Notification::Members).await;
         }
         let own = cluster_view.members.iter().find(|member| member.fence == self.fence);
+        if own.is_some_and(|own| self.was_restored(own)) {
+            tracing::error!("the store was restored to an earlier moment, reading it again");
+            return Some(MembershipEnd::Unconfirmed);
+        }
         let own = own.map_or(Shards::NONE, |member| member.shards);
         self.begin_acquire(
             own.without(links.leadership.shards()).without(self.acquiring).without(self.releasing),
@@ -233,6 +239,15 @@ impl MemberTask {
             self.begin_release(actions.release.saturating_sub(self.releasing.len()));
         }
         (self.leaving && own.is_empty() && self.acquiring.is_empty()).then_some(MembershipEnd::Left)
+    }
+
+    /// Whether the store has forgotten what it had confirmed: a heartbeat of this node, or a shard
+    /// that this node leads. Another node may lead that shard by now, and deliveries that ended may
+    /// be open again.
+    fn was_restored(&mut self, own: &ClusterMember) -> bool {
+        let before = std::mem::replace(&mut self.counted, own.heartbeat);
+        let forgot_shards = !self.links.leadership.shards().without(own.shards).is_empty();
+        self.heartbeats && (own.heartbeat <= before || forgot_shards)
     }
 
     /// Whether the membership can go on.
@@ -254,9 +269,9 @@ impl MemberTask {
 
     fn on_notification(&mut self, notification: Notification) {
         match notification {
-            Notification::Work(shards)
-                if shards.common(self.links.leadership.shards()).is_empty() => {}
-            Notification::Work(_) => self.links.work.wake(),
+            Notification::Work(shards) => {
+                self.links.work.wake(shards.common(self.links.leadership.shards()));
+            }
             Notification::Settings => self.sync_settings(),
             Notification::Members => {
                 let every = self.membership.heartbeat_interval().as_nanos() / SOONER;

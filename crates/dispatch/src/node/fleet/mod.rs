@@ -11,24 +11,15 @@
 //! All nodes share the settings. The directory changes in one way only, by reading the change log
 //! of the store, so that all nodes see changes in one order.
 
-mod backlog;
-mod commands;
 mod leadership;
-mod links;
 mod member;
 mod settings_sync;
 mod shard_mover;
 mod task;
-mod view;
 mod work;
 
-pub(super) use backlog::recover;
-pub(super) use commands::{CommandExecutor, apply};
-pub(super) use leadership::{LeadGuard, Leadership};
-pub(super) use links::FleetLinks;
-pub(super) use member::MemberTask;
+pub(super) use leadership::{FleetView, LeadGuard, Leadership, recover};
 pub(super) use settings_sync::SettingsSync;
-pub(super) use shard_mover::ShardMover;
+pub(super) use shard_mover::{FleetLinks, ShardMover};
 pub(super) use task::{join, run};
-pub(super) use view::FleetView;
-pub(super) use work::Work;
+pub(super) use work::{CommandExecutor, Work, apply};

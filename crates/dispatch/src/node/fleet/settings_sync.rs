@@ -4,17 +4,16 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId, EndpointState};
+use stagger_sender::Sender;
+use stagger_store::{ChangeLog, ClusterHandle, DeliveryStore, SettingChange};
 use tokio::sync::{Mutex, MutexGuard};
 
 use super::leadership::Leadership;
 use crate::Error;
-use crate::model::{Application, ApplicationId, Endpoint, EndpointId, EndpointState};
 use crate::node::clock::EngineClock;
 use crate::node::directory::{Directory, KnownEndpoint};
-use crate::node::inbox::Inbox;
-use crate::node::scheduler_state::SchedulerState;
-use crate::send::Sender;
-use crate::store::{ChangeLog, ClusterHandle, DeliveryStore, SettingChange};
+use crate::node::scheduler_state::{Inbox, SchedulerState};
 
 /// Follows the change log of the settings.
 #[derive(Debug)]
@@ -128,7 +127,7 @@ impl SettingsSync {
             let is_new = state.scheduler.view(now, endpoint.id).is_none();
             let endpoint_state =
                 Some(endpoint_state).filter(|it| is_new && *it != EndpointState::default());
-            state.scheduler.put_endpoint(now, &endpoint.queue_settings(), endpoint_state);
+            state.scheduler.put_endpoint(now, &endpoint, endpoint_state);
             if let Some(endpoint_state) = endpoint_state {
                 state.remember(endpoint.id, endpoint_state);
             }

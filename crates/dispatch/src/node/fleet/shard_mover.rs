@@ -1,21 +1,23 @@
-//! Moves shards to this node and away from it.
+//! Moves shards to this node and away from it, with the parts of the node that this takes.
 
 use std::sync::Arc;
 
 use stagger::{Sleep, Span, TokioTime};
+use stagger_scheduler::model::{Delivery, EndpointId};
+use stagger_store::{
+    ClusterHandle, DeliveryStore, Fence, Notification, ShardId, Shards, StoreBackoff,
+};
+use tokio::sync::watch;
 
-use super::backlog::BacklogCounter;
-use super::leadership::Leadership;
+use super::leadership::{BacklogCounter, FleetView, Leadership};
 use super::settings_sync::SettingsSync;
 use super::work::Work;
 use crate::Error;
-use crate::model::{Delivery, EndpointId};
 use crate::node::clock::EngineClock;
 use crate::node::directory::Directory;
-use crate::node::inbox::{Command, Inbox};
-use crate::node::scheduler_state::SchedulerState;
-use crate::store::{ClusterHandle, DeliveryStore, Notification, ShardId, Shards};
-use crate::store_backoff::StoreBackoff;
+use crate::node::health::NodeHealth;
+use crate::node::scheduler_state::{Command, Inbox, SchedulerState};
+use crate::node::settle_queue::PendingNotifications;
 
 /// The pause between two checks whether attempts have ended.
 const LOOK: Span = Span::from_millis(20);
@@ -37,7 +39,7 @@ pub(in crate::node) struct ShardMover {
 impl ShardMover {
     /// Makes this node lead shards that the store says it leads: as often as it takes.
     pub(super) async fn acquire(&self, work: &Work, shards: Shards) {
-        let mut backoff = StoreBackoff::new();
+        let mut backoff = StoreBackoff::default();
         while let Err(error) = self.try_acquire(work, shards).await {
             tracing::warn!(%error, "shards not loaded, retrying");
             backoff.wait().await;
@@ -68,7 +70,7 @@ impl ShardMover {
         }
         work.done(covered);
         self.leadership.add(shards);
-        work.wake();
+        work.wake(shards);
         Ok(())
     }
 
@@ -82,11 +84,7 @@ impl ShardMover {
         let now = self.clock.now();
         let lay = move |state: &mut SchedulerState| {
             for (endpoint, endpoint_state) in &endpoints {
-                state.scheduler.put_endpoint(
-                    now,
-                    &endpoint.queue_settings(),
-                    Some(*endpoint_state),
-                );
+                state.scheduler.put_endpoint(now, endpoint, Some(*endpoint_state));
                 state.remember(endpoint.id, *endpoint_state);
             }
         };
@@ -169,4 +167,25 @@ impl ShardMover {
         all.retain(|endpoint| shards.contains(ShardId::of(*endpoint)));
         all
     }
+}
+
+/// The parts of a node that a membership moves.
+#[derive(Debug)]
+pub(in crate::node) struct FleetLinks {
+    pub(in crate::node) cluster: ClusterHandle,
+    pub(in crate::node) leadership: Arc<Leadership>,
+    pub(in crate::node) settings: Arc<SettingsSync>,
+    pub(in crate::node) view: Arc<FleetView>,
+    pub(in crate::node) mover: Arc<ShardMover>,
+    pub(in crate::node) work: Arc<Work>,
+    /// Shards with new work, of which the other nodes have not been notified yet.
+    pub(in crate::node) notifications: Arc<PendingNotifications>,
+    /// The membership under which settlements were refused last: it has ended.
+    pub(in crate::node) lost: watch::Sender<Option<Fence>>,
+    pub(in crate::node) health: Arc<NodeHealth>,
+    pub(in crate::node) inbox: Inbox,
+    pub(in crate::node) clock: EngineClock,
+    /// The name of the node, for people.
+    pub(in crate::node) name: String,
+    pub(in crate::node) lease: Span,
 }

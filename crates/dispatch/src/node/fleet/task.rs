@@ -3,20 +3,18 @@
 use std::sync::Arc;
 
 use stagger::Instant;
+use stagger_store::{Fence, Joined, StoreBackoff};
 use tokio::sync::watch;
 
-use super::links::FleetLinks;
 use super::member::{MemberTask, MembershipEnd, asked};
+use super::shard_mover::FleetLinks;
 use crate::Error;
 use crate::node::health::HealthState;
-use crate::store::{Fence, Joined};
-use crate::store_backoff::StoreBackoff;
 
 /// Becomes a member, and reads the settings for the first time.
-pub(in crate::node) async fn join(links: &FleetLinks) -> Result<Joined, Error> {
+pub(in crate::node) async fn join(links: &Arc<FleetLinks>) -> Result<MemberTask, Error> {
     let joined = links.cluster.join(&links.name).await?;
-    links.settings.sync().await?;
-    Ok(joined)
+    begin(links, joined).await
 }
 
 /// Keeps the node a member until it is told to leave and has released all its shards, or until another
@@ -39,38 +37,60 @@ pub(in crate::node) async fn run(
                 links.cluster.leave(fence).await.ok();
             }
         }
-        member = tokio::select! {
-            again = begin_again(&links, fence) => match again {
-                Ok(again) => again,
-                Err(error) => return stop_for_other_run(&links, &error).await,
-            },
-            () = asked(&mut leave) => return,
+        member = match begin_again(&links, fence, &mut leave).await {
+            Ok(Some(again)) => again,
+            Ok(None) => return,
+            Err(error) => return stop_for_other_run(&links, &error).await,
         };
     }
 }
 
-/// Joins as often as it takes.
+/// Joins as often as it takes; `None` if the node is told to leave before it is a member again. A
+/// try runs to its end even then: one that was dropped may have taken effect, and would leave a
+/// member behind.
 ///
 /// # Errors
 /// Another run has the store.
-async fn begin_again(links: &Arc<FleetLinks>, ended: Fence) -> Result<MemberTask, Error> {
-    let mut backoff = StoreBackoff::new();
-    loop {
+async fn begin_again(
+    links: &Arc<FleetLinks>,
+    ended: Fence,
+    leave: &mut watch::Receiver<bool>,
+) -> Result<Option<MemberTask>, Error> {
+    let mut backoff = StoreBackoff::default();
+    while !*leave.borrow() {
         match try_again(links, ended).await {
+            Ok(member) => return Ok(Some(member)),
             Err(error) if error.is_conflict() => return Err(error),
             Err(error) => tracing::warn!(%error, "join failed, retrying"),
-            begun => return begun,
         }
-        backoff.wait().await;
+        tokio::select! {
+            () = backoff.wait() => {}
+            () = asked(leave) => {}
+        }
     }
+    Ok(None)
 }
 
 async fn try_again(links: &Arc<FleetLinks>, ended: Fence) -> Result<MemberTask, Error> {
     // Called first: the others would count on a member that cannot read settings.
     links.settings.sync().await?;
     let joined = links.cluster.rejoin(&links.name, ended).await?;
-    links.settings.sync().await?;
-    MemberTask::begin(links, joined).await
+    begin(links, joined).await
+}
+
+/// Begins a membership; one that cannot begin ends.
+async fn begin(links: &Arc<FleetLinks>, joined: Joined) -> Result<MemberTask, Error> {
+    let fence = joined.fence;
+    let begun = async {
+        links.settings.sync().await?;
+        MemberTask::begin(links, joined).await
+    };
+    let begun = begun.await;
+    if begun.is_err() {
+        // Where it fails the others find out by themselves.
+        links.cluster.leave(fence).await.ok();
+    }
+    begun
 }
 
 /// Stops the node: it would repeat the attempts of the other run.

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
+use stagger_scheduler::model::{DeliveryState, NewMessage};
+use stagger_store::testing::fixture::{application, delivery, endpoint, ep, message, msg};
+use stagger_store::testing::{FaultyStore, LinkFault};
+use stagger_store::{Cluster, DeliveryStore, Fence, MemoryStore, Settlement, ShardId, Shards};
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::fixture::{parts, within};
+use super::scheduler::{parts, within};
 use crate::Error;
-use crate::model::{DeliveryState, NewMessage};
 use crate::node::health::NodeHealth;
 use crate::node::settle_queue::{PendingCommit, SettleQueue};
 use crate::node::settler::Settler;
-use crate::store::testing::fixture::{application, delivery, endpoint, ep, message, msg};
-use crate::store::{
-    Cluster, DeliveryStore, Fence, LinkFault, MemoryStore, Settlement, ShardId, Shards,
-};
 
 /// A store with deliveries 1, 2 and 3 to endpoint 1.
-async fn filled(store: MemoryStore) -> MemoryStore {
+async fn filled<S: DeliveryStore>(store: S) -> S {
     store.put_application(application(1)).await.unwrap();
     for n in [1, 2] {
         store.put_endpoint(endpoint(n, 1)).await.unwrap();
@@ -26,7 +25,7 @@ async fn filled(store: MemoryStore) -> MemoryStore {
     store
 }
 
-async fn join(store: &MemoryStore) -> Fence {
+async fn join(store: &FaultyStore) -> Fence {
     let cluster: &dyn Cluster = store.cluster().expect("it is shared");
     cluster.join("a").await.unwrap().fence
 }
@@ -50,13 +49,13 @@ fn settling(settler: Settler, fence: Fence) -> (SettleQueue, Settler) {
     (sender, Settler { queue, ..settler })
 }
 
-async fn state(store: &MemoryStore, n: u64) -> DeliveryState {
+async fn state(store: &FaultyStore, n: u64) -> DeliveryState {
     store.delivery(msg(n), ep(1)).await.unwrap().expect("it was accepted").state
 }
 
 #[tokio::test]
 async fn settlements_of_an_ended_membership_are_dropped_and_the_rest_is_stored() {
-    let store = filled(MemoryStore::shared()).await;
+    let store = filled(FaultyStore::shared()).await;
     let (ended, lives) = (join(&store).await, join(&store).await);
     assert!(store.evict(ended, 0).await.unwrap());
     let node_store: Arc<dyn DeliveryStore> = Arc::new(store.handle());
@@ -90,7 +89,7 @@ async fn settlements_of_an_ended_membership_are_dropped_and_the_rest_is_stored()
 
 #[tokio::test(start_paused = true)]
 async fn a_flush_waits_for_a_store_that_is_away() {
-    let store = filled(MemoryStore::shared()).await;
+    let store = filled(FaultyStore::shared()).await;
     let handle = Arc::new(store.handle());
     let fence = join(&handle).await;
     handle.cut(LinkFault::Refused);
@@ -133,7 +132,7 @@ async fn an_operational_event_is_delivered_by_the_leader_of_its_endpoint() {
     let alone = filled(MemoryStore::default()).await;
     let fence = alone.begin_run().await.unwrap();
     check(Arc::new(alone), fence).await;
-    let store = filled(MemoryStore::shared()).await;
+    let store = filled(FaultyStore::shared()).await;
     let fence = join(&store).await;
     check(Arc::new(store.handle()), fence).await;
 }

@@ -1,5 +1,4 @@
 //! The scheduler's task and the settler without the rest of a node.
 
 mod fences;
-mod fixture;
 mod scheduler;

@@ -1,20 +1,26 @@
 //! Attempts that are aborted because another node may lead the endpoint.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use stagger::Span;
+use stagger_scheduler::model::{
+    Delivery, DeliveryState, Endpoint, EndpointState, Secret, SecretKind,
+};
+use stagger_sender::{SendOptions, Sender};
+use stagger_store::testing::fixture;
+use stagger_store::testing::fixture::{app, application, ep, message, msg};
+use stagger_store::{DeliveryStore, MemoryStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::fixture::{endpoint, parts, within};
-use crate::model::{Delivery, DeliveryState, EndpointState};
+use crate::node::NodeOptions;
 use crate::node::clock::EngineClock;
 use crate::node::directory::{Directory, KnownEndpoint};
 use crate::node::health::NodeHealth;
-use crate::node::inbox::Inbox;
-use crate::node::scheduler_state::SchedulerState;
-use crate::store::testing::fixture::{app, application, ep, message, msg};
-use crate::store::{DeliveryStore, MemoryStore};
+use crate::node::scheduler_state::{Inbox, SchedulerState};
+use crate::node::start::{NodeParts, assemble};
 
 /// A scheduler with an endpoint whose attempts a test answers by hand.
 struct SchedulerFixture {
@@ -41,6 +47,7 @@ impl SchedulerFixture {
         let target = Arc::new(parts.settings_writer.sender.prepare(&known));
         parts.directory.put_endpoint(KnownEndpoint { endpoint: known, target });
         parts.runner.state.begin(fence);
+        parts.runner.state.lead_until(None);
         let (inbox, clock) = (parts.runner.inbox.clone(), parts.runner.state.clock);
         tokio::spawn(parts.settler.run());
         tokio::spawn(parts.runner.run());
@@ -60,11 +67,7 @@ impl SchedulerFixture {
         let (now, endpoint) = (self.clock.now(), self.directory.endpoint(ep(1)));
         let endpoint = endpoint.expect("it is known");
         self.ask(move |state| {
-            state.scheduler.put_endpoint(
-                now,
-                &endpoint.queue_settings(),
-                Some(EndpointState::default()),
-            );
+            state.scheduler.put_endpoint(now, &endpoint, Some(EndpointState::default()));
             state.add(&[Delivery::new(msg(1), ep(1), app(1), now)]);
         })
         .await;
@@ -134,6 +137,7 @@ async fn a_node_that_forgets_all_breaks_off_and_can_begin_again() {
     assert_eq!(left, (0, 0));
     assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
 
+    fixture.ask(|state| state.lead_until(None)).await;
     fixture.lead().await;
     let mut again = fixture.attempt().await;
     fixture.answer(&mut again).await;
@@ -155,4 +159,24 @@ async fn a_node_that_ends_breaks_off_when_its_time_is_over_however_patient_it_is
         .await;
     closed(socket).await;
     assert_eq!(fixture.stored().await, (DeliveryState::Pending, 0, 0));
+}
+
+/// The longest that a test waits for anything.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// The parts of a node whose tasks do not run.
+pub(super) fn parts(store: &Arc<dyn DeliveryStore>) -> NodeParts {
+    let options = SendOptions { allow_private: true, ..SendOptions::default() };
+    let sender = Sender::new(options).expect("no certificates");
+    assemble(store, &sender, None, &NodeOptions::default())
+}
+
+/// Endpoint 1 of application 1, with an address.
+pub(super) fn endpoint(url: String) -> Endpoint {
+    let secrets = vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }];
+    Endpoint { url, secrets, headers: Vec::new(), ..fixture::endpoint(1, 1) }
+}
+
+pub(super) async fn within<T>(work: impl Future<Output = T>) -> T {
+    tokio::time::timeout(BOUND, work).await.expect("it comes in time")
 }

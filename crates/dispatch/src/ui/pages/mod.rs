@@ -1,27 +1,35 @@
 //! The handlers: they look data up, and pass it to a page.
 
 mod actions;
-mod application;
-mod attempt_rates;
-mod cursor;
+mod audit;
 mod deliveries;
-mod delivery;
 mod endpoint;
-mod error;
-mod line;
+mod manage;
+#[cfg(feature = "oidc")]
+mod oidc;
 mod overview;
+mod search;
 mod sign_in;
-mod since;
 mod visit;
 
-pub(super) use actions::{cancel, disable, enable, replay_all, replay_many, replay_one, test};
-pub(super) use application::{application, applications};
+pub(super) use actions::{
+    cancel, disable, enable, replay_all, replay_many, replay_missing, replay_one, retry_all,
+    retry_endpoint, retry_one, test,
+};
+pub(super) use audit::audit;
+pub(super) use deliveries::{dead, deliveries, delivery};
 #[cfg(test)]
-pub(super) use attempt_rates::RateColumns;
-pub(super) use attempt_rates::attempt_rates;
-pub(super) use deliveries::{dead, deliveries};
-pub(super) use delivery::delivery;
-pub(super) use endpoint::endpoint;
-pub(super) use error::{missing, refused};
-pub(super) use overview::overview;
+pub(super) use endpoint::RateColumns;
+pub(super) use endpoint::{attempt_rates, endpoint};
+pub(super) use manage::{
+    change_endpoint, create_application, create_endpoint, edit_endpoint, new_endpoint,
+    rename_application,
+};
+#[cfg(feature = "oidc")]
+pub(super) use oidc::{finish as oidc_finish, start as oidc_start};
+pub(super) use overview::{application, applications, overview};
+pub(super) use search::search;
+#[cfg(feature = "oidc")]
+pub(super) use sign_in::PROVIDER;
 pub(super) use sign_in::{SIGN_IN, sign_in, sign_in_form, sign_out};
+pub(super) use visit::{missing, refused};

@@ -1,25 +1,26 @@
-//! The first page.
+//! The overview, and the pages of applications.
 
-use std::sync::Arc;
-
-use axum::extract::{Query as UrlQuery, State};
+use axum::extract::{Path, Query as UrlQuery};
 use axum::response::Response;
 use http::Uri;
 use stagger::Instant;
+use stagger_scheduler::model::Application;
 
-use super::error::PageError;
-use super::line::tiles;
-use super::visit::{Query, here, show};
+use super::endpoint::{endpoint_row, explained, tiles};
+use super::visit::{PageError, Query, here, id, show};
 use crate::node::Node;
-use crate::ui::page_state::{PageState, present};
-use crate::ui::view::{Chart, EndpointRow, EndpointStatus, OverviewPage, Section, figure};
+use crate::ui::page_state::{Visitor, present};
+use crate::ui::view::{
+    ApplicationLine, ApplicationPage, ApplicationsPage, Chart, EndpointRow, EndpointStatus, Moment,
+    OverviewPage, Section, figure,
+};
 
 /// The number of failing endpoints that are shown: a page that is still readable.
-const SHOWN: usize = 50;
+const FAILING_SHOWN: usize = 50;
 
 /// The overview of all endpoints.
 pub(in crate::ui) async fn overview(
-    State(page_state): State<Arc<PageState>>,
+    page_state: Visitor,
     uri: Uri,
     UrlQuery(query): UrlQuery<Query>,
 ) -> Result<Response, PageError> {
@@ -54,13 +55,64 @@ impl UnhealthyEndpoints {
                 let Some(view) = node.view(endpoint.id).await else { continue };
                 match EndpointStatus::of(&view, now) {
                     EndpointStatus::Active => {}
-                    _ if unhealthy.rows.len() == SHOWN => unhealthy.more += 1,
+                    _ if unhealthy.rows.len() == FAILING_SHOWN => unhealthy.more += 1,
                     _ => {
-                        unhealthy.rows.push(EndpointRow::new(&endpoint, &application, &view, now));
+                        let row = explained(node, &endpoint, &application, &view, now).await;
+                        unhealthy.rows.push(row);
                     }
                 }
             }
         }
         unhealthy
+    }
+}
+
+/// Endpoints on one page: more is no reading.
+const ENDPOINTS_SHOWN: usize = 500;
+
+/// All applications.
+pub(in crate::ui) async fn applications(
+    page_state: Visitor,
+    uri: Uri,
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let (node, now) = (&page_state.node, present());
+    show(&ApplicationsPage {
+        frame: page_state.frame(Section::Applications, here(&uri), query.note()),
+        applications: node.applications().iter().map(|a| line(node, a, now)).collect(),
+    })
+}
+
+/// One application.
+pub(in crate::ui) async fn application(
+    page_state: Visitor,
+    Path(application): Path<String>,
+    uri: Uri,
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let (node, now) = (&page_state.node, present());
+    let found = node.application(id(&application, "application")?);
+    let application = found.ok_or_else(|| PageError::missing("application"))?;
+    let all = node.endpoints(application.id);
+    let mut endpoints = Vec::new();
+    for endpoint in all.iter().take(ENDPOINTS_SHOWN) {
+        endpoints.extend(endpoint_row(node, &application, endpoint, now).await);
+    }
+    let more = all.len().saturating_sub(ENDPOINTS_SHOWN);
+    show(&ApplicationPage {
+        frame: page_state.frame(Section::Applications, here(&uri), query.note()),
+        application: line(node, &application, now),
+        endpoints,
+        more: (more > 0).then(|| figure(more as u64)),
+    })
+}
+
+fn line(node: &Node, application: &Application, now: Instant) -> ApplicationLine {
+    ApplicationLine {
+        id: application.id.to_string(),
+        name: application.name.clone(),
+        endpoints: figure(node.endpoints(application.id).len() as u64),
+        slots: figure(application.slots.get().into()),
+        created: Moment::new(application.created_at, now),
     }
 }

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use axum::Form;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use http::header::{RETRY_AFTER, SET_COOKIE};
-use http::{HeaderMap, StatusCode};
+use http::header::SET_COOKIE;
+use http::{Extensions, HeaderMap, StatusCode};
 use serde::Deserialize;
 
-use super::error::PageError;
-use super::visit::show;
-use crate::ui::page_state::PageState;
+use super::visit::{PageError, show, with_query};
+use crate::access::Role;
+use crate::ui::page_state::{PageState, present};
 use crate::ui::sessions::SignInError;
-use crate::ui::view::{Section, SignInPage};
+use crate::ui::view::{Frame, Section, SignInPage};
 
 /// The path of the sign-in page.
 pub(in crate::ui) const SIGN_IN: &str = "/ui/sign-in";
+
+/// The path that leads to the identity provider.
+pub(in crate::ui) const PROVIDER: &str = "/ui/sign-in/oidc/start";
 
 /// The form, as it comes.
 #[derive(Debug, Default, Deserialize)]
@@ -40,6 +43,7 @@ pub(in crate::ui) async fn sign_in_form(
 /// Checks the key, and redirects to the requested page.
 pub(in crate::ui) async fn sign_in(
     State(page_state): State<Arc<PageState>>,
+    extensions: Extensions,
     Form(form): Form<SignInForm>,
 ) -> Result<Response, PageError> {
     match page_state.auth.sign_in(form.key.trim()) {
@@ -47,20 +51,11 @@ pub(in crate::ui) async fn sign_in(
             Ok(([(SET_COOKIE, cookie)], Redirect::to(inside(&form.next))).into_response())
         }
         Err(SignInError::Wrong) => {
-            let page = ask(&page_state, &form, Some("This is not the admin key.".into()))?;
+            page_state.wrong_keys.note(&extensions, "page").await;
+            let page = ask(&page_state, &form, Some("This key is unknown.".into()))?;
             Ok((StatusCode::UNAUTHORIZED, page).into_response())
         }
         Err(SignInError::NoToken(error)) => Err(error.into()),
-        Err(SignInError::TooMany(wait)) => {
-            let secs = wait.as_secs_ceil();
-            let page = ask(
-                &page_state,
-                &form,
-                Some(format!("Too many keys were wrong. Try again in {secs} s.")),
-            )?;
-            let after = [(RETRY_AFTER, secs.to_string())];
-            Ok((StatusCode::TOO_MANY_REQUESTS, after, page).into_response())
-        }
     }
 }
 
@@ -77,13 +72,14 @@ fn ask(
     form: &SignInForm,
     error: Option<String>,
 ) -> Result<Response, PageError> {
-    let mut frame = page_state.frame(Section::Outside, SIGN_IN.into(), None);
-    frame.signed_in = false;
-    show(&SignInPage { frame, next: inside(&form.next).into(), error })
+    let frame = Frame::new(present(), Section::Outside, SIGN_IN.into(), None, Role::Viewer);
+    let next = inside(&form.next).to_owned();
+    let provider = page_state.has_provider.then(|| with_query(PROVIDER, [("next", &next)]));
+    show(&SignInPage { frame, next, provider, error })
 }
 
 /// A page of ours to go to, whatever was asked for.
-fn inside(next: &str) -> &str {
+pub(super) fn inside(next: &str) -> &str {
     let plain = next.bytes().all(|b| b.is_ascii_graphic() && b != b'\\');
     let ours = next.starts_with("/ui/") || next.starts_with("/?");
     if plain && ours && !next.starts_with(SIGN_IN) { next } else { "/" }

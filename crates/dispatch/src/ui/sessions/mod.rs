@@ -1,10 +1,7 @@
 //! Authentication: signing in with the admin key, sessions, and requests forged by other pages.
 
 mod auth;
-mod bucket;
 mod middleware;
-mod origin;
-mod session_store;
 
 pub use auth::UiOptions;
 pub(super) use auth::{Auth, SignInError};

@@ -16,8 +16,8 @@ pub(in crate::ui) struct DeliveriesPage {
     pub(in crate::ui) older: Option<String>,
     /// Whether this is the first page.
     pub(in crate::ui) is_first: bool,
-    /// The URL that replays all dead deliveries; only on the page of dead letters.
-    pub(in crate::ui) replay: Option<String>,
+    /// The URL that replays the dead deliveries, or retries the waiting ones, that the list shows.
+    pub(in crate::ui) again: Option<&'static str>,
 }
 
 impl DeliveriesPage {
@@ -38,6 +38,13 @@ pub(in crate::ui) struct Filter {
     pub(in crate::ui) state: &'static str,
     /// The endpoint that was typed.
     pub(in crate::ui) endpoint: String,
+    /// The event type that was typed.
+    pub(in crate::ui) event_type: String,
+    /// The status of the last attempt that was typed.
+    pub(in crate::ui) status: String,
+    /// The times between which the messages were accepted, as they were typed.
+    pub(in crate::ui) since: String,
+    pub(in crate::ui) until: String,
     /// Ids and addresses of endpoints to choose from.
     pub(in crate::ui) endpoints: Vec<(String, String)>,
     /// The error in the typed text.
@@ -47,7 +54,20 @@ pub(in crate::ui) struct Filter {
 impl Filter {
     /// Whether everything is asked for.
     pub(in crate::ui) fn is_empty(&self) -> bool {
-        self.state.is_empty() && self.endpoint.is_empty()
+        self.state.is_empty() && self.fields().is_empty()
+    }
+
+    /// The fields that narrow the list, for forms that do something with it.
+    pub(in crate::ui) fn fields(&self) -> Vec<(&'static str, &str)> {
+        let fields = [
+            ("endpoint", &self.endpoint),
+            ("event_type", &self.event_type),
+            ("status", &self.status),
+            ("since", &self.since),
+            ("until", &self.until),
+        ];
+        let given = fields.into_iter().filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| (name, value.as_str())).collect()
     }
 }
 
@@ -68,6 +88,8 @@ pub(in crate::ui) struct DeliveryLine {
     pub(in crate::ui) updated: Moment,
     /// The URL that replays it, if it has ended.
     pub(in crate::ui) replay: Option<String>,
+    /// The URL that attempts it now, if it waits.
+    pub(in crate::ui) retry: Option<String>,
 }
 
 /// One delivery.
@@ -92,6 +114,12 @@ pub(in crate::ui) struct DeliveryPage {
     pub(in crate::ui) due: Option<Moment>,
     pub(in crate::ui) replays: u32,
     pub(in crate::ui) attempts: Vec<AttemptLine>,
+    /// The payload as text; none once it was pruned.
+    pub(in crate::ui) payload: Option<String>,
+    /// The number of its bytes that are not shown.
+    pub(in crate::ui) payload_rest: Option<String>,
+    /// The headers of an attempt, a line each, without secrets.
+    pub(in crate::ui) headers: String,
 }
 
 /// One attempt.
@@ -113,4 +141,6 @@ pub(in crate::ui) struct AttemptLine {
     pub(in crate::ui) delay: Option<String>,
     /// The first bytes of the reply, as text.
     pub(in crate::ui) reply: String,
+    /// The number of bytes that are kept, if all of them are there: the reply may have been longer.
+    pub(in crate::ui) limit: Option<usize>,
 }

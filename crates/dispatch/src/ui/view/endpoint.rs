@@ -1,11 +1,15 @@
-//! An endpoint: in one row, and on its own page.
+//! Endpoints and applications: in one row, on their own pages, and the settings of an endpoint.
 
 use askama::Template;
-use stagger::Instant;
+use serde::Deserialize;
+use stagger::{Instant, Policy};
+use stagger_scheduler::QueueView;
+use stagger_scheduler::model::{
+    Application, Endpoint, EventFilter, HeaderTemplate, Secret, SecretKind,
+};
+use stagger_text::coarse;
 
-use super::{Badge, Chart, DeliveryLine, EndpointStatus, Frame, Moment, Settings, Tile, figure};
-use crate::model::{Application, Endpoint};
-use crate::scheduler::QueueView;
+use super::{Badge, Chart, DeliveryLine, EndpointStatus, ErrorBars, Frame, Moment, Tile, figure};
 
 /// An endpoint, and how its deliveries go.
 #[derive(Clone, Debug)]
@@ -18,6 +22,8 @@ pub(in crate::ui) struct EndpointRow {
     pub(in crate::ui) state: Badge,
     pub(in crate::ui) meaning: &'static str,
     pub(in crate::ui) failing_since: Option<Moment>,
+    /// Why it fails, unless all is well.
+    pub(in crate::ui) failure: Option<FailureLine>,
     /// The time of the next attempt: the next probe, or the end of a pause.
     pub(in crate::ui) back: Option<Moment>,
     pub(in crate::ui) ready: String,
@@ -25,6 +31,20 @@ pub(in crate::ui) struct EndpointRow {
     pub(in crate::ui) in_flight: String,
     /// Attempts a second that are allowed now.
     pub(in crate::ui) rate: Option<String>,
+}
+
+/// The last failed attempt to an endpoint.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct FailureLine {
+    /// The status, or the name of the failure.
+    pub(in crate::ui) result: String,
+    /// A description of the failure.
+    pub(in crate::ui) detail: String,
+    pub(in crate::ui) at: Moment,
+    /// The first words of the reply.
+    pub(in crate::ui) reply: String,
+    /// The delivery that failed.
+    pub(in crate::ui) delivery: String,
 }
 
 impl EndpointRow {
@@ -51,6 +71,7 @@ impl EndpointRow {
             state: state.into(),
             meaning: state.meaning(),
             failing_since: view.endpoint_state.failing_since.map(moment),
+            failure: None,
             back: back.map(moment),
             ready: count(view.ready),
             waiting: count(view.waiting),
@@ -68,9 +89,190 @@ pub(in crate::ui) struct EndpointPage {
     pub(in crate::ui) id: String,
     pub(in crate::ui) row: EndpointRow,
     pub(in crate::ui) is_disabled: bool,
+    /// The results of the last hour, if there are any.
+    pub(in crate::ui) errors: Option<ErrorBars>,
     pub(in crate::ui) chart: Chart,
     pub(in crate::ui) tiles: Vec<Tile>,
     pub(in crate::ui) settings: Settings,
     /// The newest ones.
+    pub(in crate::ui) deliveries: Vec<DeliveryLine>,
+}
+
+/// The settings of an endpoint that were typed, as texts.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::ui) struct EndpointForm {
+    pub(in crate::ui) url: String,
+    pub(in crate::ui) description: String,
+    pub(in crate::ui) events: String,
+    pub(in crate::ui) timeout: String,
+    pub(in crate::ui) concurrency: String,
+    pub(in crate::ui) rate: String,
+    pub(in crate::ui) ordered: String,
+    pub(in crate::ui) permanent: String,
+    pub(in crate::ui) disable_after: String,
+    /// A header a line.
+    pub(in crate::ui) headers: String,
+    /// The same, with values that are never shown again.
+    pub(in crate::ui) secret_headers: String,
+}
+
+/// The form of an endpoint's settings.
+#[derive(Debug, Template)]
+#[template(path = "ui/endpoint_form.html")]
+pub(in crate::ui) struct EndpointFormPage {
+    pub(in crate::ui) frame: Frame,
+    /// The name of its application.
+    pub(in crate::ui) application: String,
+    pub(in crate::ui) is_new: bool,
+    /// The URL that takes the form.
+    pub(in crate::ui) path: String,
+    /// The page to go back to.
+    pub(in crate::ui) back: String,
+    pub(in crate::ui) form: EndpointForm,
+    /// The error in what was typed.
+    pub(in crate::ui) error: Option<String>,
+}
+
+/// Names and values, in the order in which they are shown.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct Settings {
+    pub(in crate::ui) lines: Vec<(&'static str, String)>,
+    /// The policy as TOML says it.
+    pub(in crate::ui) policy: String,
+    pub(in crate::ui) created: Moment,
+    pub(in crate::ui) updated: Moment,
+}
+
+impl Settings {
+    pub(in crate::ui) fn new(endpoint: &Endpoint, now: Instant) -> Self {
+        let pace = &endpoint.pace;
+        let recovery = &pace.recovery;
+        let rate = pace.rate.map_or("no cap".into(), |rate| format!("at most {rate} a second"));
+        let lines = vec![
+            ("Events", events(&endpoint.events)),
+            ("Timeout of an attempt", endpoint.timeout.to_string()),
+            ("At once", pace.concurrency.to_string()),
+            ("Rate", rate),
+            (
+                "Recovery",
+                format!(
+                    "from {} of {} a second, growing over {}",
+                    recovery.from, recovery.rate, recovery.over
+                ),
+            ),
+            ("Order", if endpoint.ordered { "kept" } else { "not kept" }.into()),
+            ("Permanent statuses", statuses(endpoint)),
+            ("Disabled after failing for", coarse(endpoint.disable_after)),
+            (
+                "Secrets",
+                endpoint.secrets.iter().map(|s| secret(s, now)).collect::<Vec<_>>().join(", "),
+            ),
+            ("Headers", headers(&endpoint.headers)),
+        ];
+        let policy = policy(&endpoint.policy);
+        let moment = |at| Moment::new(at, now);
+        let (created, updated) = (moment(endpoint.created_at), moment(endpoint.updated_at));
+        Self { lines, policy, created, updated }
+    }
+}
+
+fn policy(policy: &Policy) -> String {
+    toml::to_string(policy).unwrap_or_else(|_| format!("{policy:#?}"))
+}
+
+fn events(events: &EventFilter) -> String {
+    match events {
+        EventFilter::All => "all".into(),
+        EventFilter::Only(types) if types.is_empty() => "none".into(),
+        EventFilter::Only(types) => types.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(", "),
+    }
+}
+
+fn statuses(endpoint: &Endpoint) -> String {
+    let statuses = Vec::<u16>::from(endpoint.permanent.clone());
+    if statuses.is_empty() {
+        return "none".into();
+    }
+    statuses.iter().map(u16::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The kind of a secret, without its key.
+fn secret(secret: &Secret, now: Instant) -> String {
+    let kind = match secret.kind {
+        SecretKind::Symmetric => "v1 (HMAC-SHA256)",
+        SecretKind::Asymmetric => "v1a (ed25519)",
+    };
+    match secret.until {
+        Some(until) => format!("{kind} until {}", Moment::new(until, now).exact()),
+        None => kind.into(),
+    }
+}
+
+fn headers(headers: &[HeaderTemplate]) -> String {
+    if headers.is_empty() {
+        return "none".into();
+    }
+    let line = |header: &HeaderTemplate| {
+        let value = if header.sensitive { "(not shown)" } else { &header.value };
+        format!("{}: {value}", header.name)
+    };
+    headers.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// All applications.
+#[derive(Debug, Template)]
+#[template(path = "ui/applications.html")]
+pub(in crate::ui) struct ApplicationsPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) applications: Vec<ApplicationLine>,
+}
+
+/// An application in one row.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct ApplicationLine {
+    pub(in crate::ui) id: String,
+    pub(in crate::ui) name: String,
+    pub(in crate::ui) endpoints: String,
+    pub(in crate::ui) slots: String,
+    pub(in crate::ui) created: Moment,
+}
+
+/// One application with its endpoints.
+#[derive(Debug, Template)]
+#[template(path = "ui/application.html")]
+pub(in crate::ui) struct ApplicationPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) application: ApplicationLine,
+    pub(in crate::ui) endpoints: Vec<EndpointRow>,
+    /// The number of entries that are not shown.
+    pub(in crate::ui) more: Option<String>,
+}
+
+/// The overview page.
+#[derive(Debug, Template)]
+#[template(path = "ui/overview.html")]
+pub(in crate::ui) struct OverviewPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) chart: Chart,
+    pub(in crate::ui) tiles: Vec<Tile>,
+    /// Endpoints that are not simply active, as many as are shown.
+    pub(in crate::ui) unhealthy: Vec<EndpointRow>,
+    /// The number of endpoints that are not shown.
+    pub(in crate::ui) more: Option<String>,
+    /// Whether there are no applications yet.
+    pub(in crate::ui) is_new: bool,
+    /// There are no endpoints yet.
+    pub(in crate::ui) has_endpoints: bool,
+}
+
+/// The endpoints and deliveries that a search has found.
+#[derive(Debug, Template)]
+#[template(path = "ui/search.html")]
+pub(in crate::ui) struct SearchPage {
+    pub(in crate::ui) frame: Frame,
+    /// The text that was looked for.
+    pub(in crate::ui) text: String,
+    pub(in crate::ui) endpoints: Vec<EndpointRow>,
     pub(in crate::ui) deliveries: Vec<DeliveryLine>,
 }

@@ -1,9 +1,10 @@
-//! The frame around every page, and the pages that have little else: signing in, an error.
+//! The frame of every page, and the pages of applications.
 
 use askama::Template;
 use stagger::Instant;
 
 use super::{Moment, Note};
+use crate::access::Role;
 use crate::ui::asset::Assets;
 
 /// The parts that all pages share.
@@ -17,8 +18,12 @@ pub(in crate::ui) struct Frame {
     pub(in crate::ui) here: String,
     /// The result of the last action.
     pub(in crate::ui) note: Option<Note>,
-    /// Whether one can sign out.
-    pub(in crate::ui) signed_in: bool,
+    /// The name of the operator who is signed in; empty if nobody is.
+    pub(in crate::ui) operator: String,
+    /// The role for which the page is made: what it may not do is not offered.
+    pub(in crate::ui) role: Role,
+    /// The address of the dispatcher, as examples of calls need it.
+    pub(in crate::ui) base: String,
     pub(in crate::ui) assets: &'static Assets,
     pub(in crate::ui) version: &'static str,
 }
@@ -29,20 +34,33 @@ impl Frame {
         section: Section,
         here: String,
         note: Option<Note>,
-        signed_in: bool,
+        role: Role,
     ) -> Self {
         let (now, assets) = (Moment::new(now, now), Assets::get());
-        Self { now, section, here, note, signed_in, assets, version: env!("CARGO_PKG_VERSION") }
+        let (operator, base) = (String::new(), String::new());
+        let version = env!("CARGO_PKG_VERSION");
+        Self { now, section, here, note, operator, role, base, assets, version }
+    }
+
+    /// Whether buttons that steer deliveries are shown.
+    pub(in crate::ui) fn may_steer(&self) -> bool {
+        self.role >= Role::Operator
+    }
+
+    /// Whether forms that change applications and endpoints are shown.
+    pub(in crate::ui) fn may_manage(&self) -> bool {
+        self.role >= Role::Admin
     }
 
     /// The entries of the menu.
-    pub(in crate::ui) fn menu(&self) -> [(&'static str, &'static str, bool); 4] {
+    pub(in crate::ui) fn menu(&self) -> [(&'static str, &'static str, bool); 5] {
         let entry = |path, name, section| (path, name, self.section == section);
         [
             entry("/", "Overview", Section::Overview),
             entry("/ui/applications", "Applications", Section::Applications),
             entry("/ui/deliveries", "Deliveries", Section::Deliveries),
             entry("/ui/dead", "Dead letters", Section::Dead),
+            entry("/ui/audit", "Audit log", Section::Audit),
         ]
     }
 }
@@ -54,19 +72,31 @@ pub(in crate::ui) enum Section {
     Applications,
     Deliveries,
     Dead,
+    Audit,
     /// Signing in, errors.
     Outside,
 }
 
-/// Asks for the admin key.
+/// Asks for a key.
 #[derive(Debug, Template)]
 #[template(path = "ui/sign_in.html")]
 pub(in crate::ui) struct SignInPage {
     pub(in crate::ui) frame: Frame,
     /// The page to show after signing in.
     pub(in crate::ui) next: String,
+    /// The path that leads to the identity provider, if there is one.
+    pub(in crate::ui) provider: Option<String>,
     /// Why the last key was not taken.
     pub(in crate::ui) error: Option<String>,
+}
+
+/// Leads on after signing in at a provider.
+#[cfg(feature = "oidc")]
+#[derive(Debug, Template)]
+#[template(path = "ui/signed_in.html")]
+pub(in crate::ui) struct SignedInPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) next: String,
 }
 
 /// The error page.
@@ -75,5 +105,38 @@ pub(in crate::ui) struct SignInPage {
 pub(in crate::ui) struct ErrorPage {
     pub(in crate::ui) frame: Frame,
     pub(in crate::ui) title: &'static str,
+    pub(in crate::ui) detail: String,
+}
+
+/// Something that was made, and its secret.
+#[derive(Debug, Template)]
+#[template(path = "ui/created.html")]
+pub(in crate::ui) struct CreatedPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) title: String,
+    /// The meaning of the secret.
+    pub(in crate::ui) says: &'static str,
+    pub(in crate::ui) secret: String,
+    /// The page of the thing that was made.
+    pub(in crate::ui) next: String,
+}
+
+/// The audit log.
+#[derive(Debug, Template)]
+#[template(path = "ui/audit.html")]
+pub(in crate::ui) struct AuditPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) entries: Vec<AuditLine>,
+    /// The page after this one.
+    pub(in crate::ui) older: Option<String>,
+    pub(in crate::ui) is_first: bool,
+}
+
+/// One change.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct AuditLine {
+    pub(in crate::ui) at: Moment,
+    pub(in crate::ui) actor: String,
+    pub(in crate::ui) action: String,
     pub(in crate::ui) detail: String,
 }

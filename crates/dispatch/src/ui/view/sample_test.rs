@@ -1,17 +1,18 @@
 //! Sample pages: for tests of templates, and for looking at pages without a dispatcher.
 
 use askama::Template;
+use stagger::breaker::StateKind;
 use stagger::{Instant, Policy, Span, Verdict};
-
-use super::*;
-use crate::model::{
+use stagger_scheduler::QueueView;
+use stagger_scheduler::model::{
     Application, DeliveryState, Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate,
     Opened, Pace, Secret, SecretKind, Statuses,
 };
-use crate::node::{AttemptRates, Second};
-use crate::scheduler::QueueView;
-use stagger::breaker::StateKind;
 use uuid::Uuid;
+
+use super::*;
+use crate::access::Role;
+use crate::node::{AttemptRates, MinuteResults, Second};
 
 /// A text that would run a script if a page did not escape it.
 pub(in crate::ui) const HOSTILE: &str = "\"'><script>alert(1)</script>&lt;";
@@ -36,6 +37,7 @@ impl Sample {
             ("/ui/deliveries", self.deliveries(Section::Deliveries).render().unwrap()),
             ("/ui/dead", self.deliveries(Section::Dead).render().unwrap()),
             ("/ui/delivery", self.delivery().render().unwrap()),
+            ("/ui/search", self.search().render().unwrap()),
             ("/ui/sign-in", self.sign_in().render().unwrap()),
             ("/ui/trouble", self.error().render().unwrap()),
         ]
@@ -56,7 +58,8 @@ impl Sample {
     }
 
     fn frame(self, section: Section, note: Option<Note>) -> Frame {
-        Frame::new(self.now, section, "/".into(), note, true)
+        let frame = Frame::new(self.now, section, "/".into(), note, Role::Admin);
+        Frame { operator: self.text("alice@example.org"), ..frame }
     }
 
     /// An outage, its end, and the backlog leaving.
@@ -148,12 +151,16 @@ impl Sample {
         let row = |queue: &QueueView| {
             EndpointRow::new(&self.endpoint_settings(), &self.tenant(), queue, self.now)
         };
-        queues.iter().map(row).collect()
+        let explained = |row: EndpointRow| {
+            let failure = row.failing_since.is_some().then(|| self.failure());
+            EndpointRow { failure, ..row }
+        };
+        queues.iter().map(row).map(explained).collect()
     }
 
     fn tenant(self) -> Application {
         Application {
-            id: crate::model::ApplicationId::from_uuid(Uuid::from_u128(1)),
+            id: stagger_scheduler::model::ApplicationId::from_uuid(Uuid::from_u128(1)),
             name: self.text("Acme Billing"),
             keys: Vec::new(),
             slots: std::num::NonZeroU32::MIN,
@@ -163,12 +170,12 @@ impl Sample {
 
     fn endpoint_settings(self) -> Endpoint {
         Endpoint {
-            id: crate::model::EndpointId::from_uuid(Uuid::from_u128(2)),
-            application: crate::model::ApplicationId::from_uuid(Uuid::from_u128(1)),
+            id: stagger_scheduler::model::EndpointId::from_uuid(Uuid::from_u128(2)),
+            application: stagger_scheduler::model::ApplicationId::from_uuid(Uuid::from_u128(1)),
             url: self.text("https://hooks.customer.example/stagger/in"),
             description: self.text("Ledger of the second region"),
             events: EventFilter::Only(vec!["invoice.paid".parse().unwrap()]),
-            policy: Policy::webhook().unwrap(),
+            policy: Policy::webhook(),
             timeout: Span::from_secs(30),
             pace: Pace::default(),
             ordered: false,
@@ -200,11 +207,40 @@ impl Sample {
         EndpointPage {
             frame: self.frame(Section::Applications, Some(Note::Replayed(1_204))),
             id: "ep_0190163d8694739b84f6b0d3ccc3a5a1".into(),
-            row: self.rows().swap_remove(1),
+            row: EndpointRow { failure: Some(self.failure()), ..self.rows().swap_remove(1) },
             is_disabled: false,
+            errors: ErrorBars::new(&self.results()),
             chart: Chart::new(&self.attempt_rates(), None),
             tiles: self.tiles(),
             settings: Settings::new(&self.endpoint_settings(), self.now),
+            deliveries: self.lines(),
+        }
+    }
+
+    fn failure(self) -> FailureLine {
+        FailureLine {
+            result: "503 Service Unavailable".into(),
+            detail: self.text(""),
+            at: self.moment(-40),
+            reply: self.text("{\"error\":\"the ledger is read-only until 14:00\"}"),
+            delivery: "/ui/delivery".into(),
+        }
+    }
+
+    /// An outage that began twenty minutes ago.
+    fn results(self) -> Vec<MinuteResults> {
+        let minute = |n: u32| {
+            let ended = 30 + (n * 7919) % 17;
+            MinuteResults { ended, failed: if n < 40 { n % 3 } else { ended - n % 5 } }
+        };
+        (0..60).map(minute).collect()
+    }
+
+    fn search(self) -> SearchPage {
+        SearchPage {
+            frame: self.frame(Section::Outside, None),
+            text: self.text("hooks.customer"),
+            endpoints: self.rows(),
             deliveries: self.lines(),
         }
     }
@@ -215,6 +251,7 @@ impl Sample {
             let href = "/ui/delivery".to_owned();
             DeliveryLine {
                 replay: (!state.is_open()).then(|| href.clone()),
+                retry: (state == DeliveryState::Waiting).then(|| href.clone()),
                 href,
                 message: format!("msg_0190163d8694739b84f6b0d3ccc3a5{n:02x}"),
                 event_type: ["invoice.paid", "customer.subscription.updated"][usize::from(n % 2)]
@@ -241,6 +278,7 @@ impl Sample {
                 path: "/ui/deliveries",
                 states: if is_dead { vec![] } else { states.into() },
                 endpoint: self.text(""),
+                event_type: self.text(""),
                 endpoints: vec![("ep_01".into(), self.text("https://hooks.customer.example"))],
                 error: self.is_hostile.then(|| HOSTILE.into()),
                 ..Filter::default()
@@ -248,7 +286,7 @@ impl Sample {
             deliveries: self.lines(),
             older: Some("/ui/deliveries?cursor=a".into()),
             is_first: false,
-            replay: is_dead.then(|| "/ui/dead/replay".into()),
+            again: is_dead.then_some("/ui/dead/replay"),
         }
     }
 
@@ -272,6 +310,9 @@ impl Sample {
             due: Some(self.moment(754)),
             replays: 1,
             attempts: self.attempts(),
+            payload: Some(self.text("{\"invoice\": \"in_17\", \"amount\": 1250}")),
+            payload_rest: Some("3.1 KiB".into()),
+            headers: format!("content-type: application/json\nx-tenant: {}", self.text("acme")),
         }
     }
 
@@ -288,6 +329,7 @@ impl Sample {
                 next: Some(self.moment(-4_000 + 900 * (i64::from(number) + 1))),
                 delay: Some("15 min".into()),
                 reply: self.text(reply),
+                limit: (number == 1).then_some(1024),
             };
         vec![
             line(4, "timeout", Verdict::Transient, "no head of a reply within 30s", ""),
@@ -305,7 +347,12 @@ impl Sample {
 
     fn sign_in(self) -> SignInPage {
         let error = Some("This is not the admin key.".into());
-        SignInPage { frame: self.frame(Section::Outside, None), next: self.text("/"), error }
+        SignInPage {
+            frame: self.frame(Section::Outside, None),
+            next: self.text("/"),
+            provider: None,
+            error,
+        }
     }
 
     fn error(self) -> ErrorPage {
@@ -354,7 +401,8 @@ async fn serve_made_up_pages() {
         let page = async move || axum::response::Html(sample().pages().swap_remove(at).1);
         router = router.route(path, get(page));
     }
-    let router = router.layer(axum::middleware::map_response(crate::ui::security_headers::add));
+    let router =
+        router.layer(axum::middleware::map_response(crate::ui::router::add_security_headers));
     let address = std::env::var("STAGGER_SAMPLE").unwrap_or("127.0.0.1:8099".into());
     let listener = tokio::net::TcpListener::bind(address).await.unwrap();
     axum::serve(listener, router).await.unwrap();

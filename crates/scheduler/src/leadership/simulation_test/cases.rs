@@ -3,12 +3,10 @@
 use stagger_core::Span;
 use stagger_testkit::Mix;
 
-use super::faults::Conditions;
-use super::machine::{Fault, SimClock, SimMachine};
+use super::machine::{Conditions, Fault, SimClock, SimMachine};
 use super::node::Mutation;
 use super::world::SimWorld;
-use crate::leadership::share;
-use crate::leadership::{Fence, Shards};
+use crate::leadership::{Fence, Shards, membership};
 
 const LEASE: Span = Span::from_secs(10);
 const HEARTBEAT: u64 = LEASE.as_nanos() / 10;
@@ -43,7 +41,8 @@ fn spread(world: &SimWorld) -> Vec<usize> {
 
 fn even(count: usize) -> Vec<usize> {
     let fences: Vec<Fence> = (0..count as u64).map(Fence).collect();
-    let mut spread: Vec<usize> = fences.iter().map(|fence| share::of(*fence, &fences)).collect();
+    let mut spread: Vec<usize> =
+        fences.iter().map(|fence| membership::share_of(*fence, &fences)).collect();
     spread.sort_unstable();
     spread
 }

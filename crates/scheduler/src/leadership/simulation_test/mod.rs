@@ -2,9 +2,6 @@
 //! its own.
 
 mod cases;
-mod faults;
-mod invariants;
 mod machine;
 mod node;
-mod store_model;
 mod world;

@@ -1,120 +1,269 @@
 //! A batch as one call: each round is an attempt.
 
 use std::convert::Infallible;
-use std::future::Future;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::future::{Future, IntoFuture};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 
+use pin_project_lite::pin_project;
 use stagger_core::Outcome;
-use stagger_core::retry::Ledger;
+use stagger_core::retry::{Done, Ledger};
 
 use super::Batch;
-use super::pending::Pending;
+use super::pending::{Answers, Pending};
 use crate::cancel::Cancel;
-use crate::clock::{Pause, Sleep};
+use crate::clock::{Clock, Pause, Sleep};
+use crate::run::active_call::ActiveCall;
+use crate::run::attempt_source::{AttemptEvent, AttemptSource};
+use crate::run::blocking::drive_blocking;
+use crate::run::blocking_driver::BlockingDriver;
 use crate::run::classifier::Classifier;
-use crate::run::{CallReport, Error, Retrier, Run};
+use crate::run::nested::Inside;
+use crate::run::poll_call::{CallDriver, CallFuture};
+use crate::run::{AttemptInfo, CallReport, Destination, Error, Retrier, RetryCall};
 
-impl<Z, L, J> Run<'_, Z, L, J> {
-    /// Sends `items` together, and again those that are left, until none is or there is a reason to
-    /// stop.
+/// The items of a batch, and the operation that sends what is left of them.
+#[derive(Debug)]
+pub struct Batched<I, F> {
+    items: Vec<I>,
+    op: F,
+}
+
+/// The same on the caller's thread, and the handle that ends it early.
+#[derive(Debug)]
+pub struct BlockingBatch<I, F> {
+    items: Vec<I>,
+    op: F,
+    cancel: Option<Cancel>,
+}
+
+impl<Z, L> Retrier<Z, L> {
+    /// Sends `items` together, and again those that are left, until none is or there is a reason to stop. Awaiting the
+    /// call gives a [`Batch`].
     ///
     /// `op` gets the items that are left and answers for each of them, in their order, or with one
     /// error for all. Only items whose error is worth another attempt are sent again, after the
     /// policy's delay; items that the answer does not speak of are left. Rounds that did nothing
     /// count against the policy's attempts; deadline, budget and breaker hold for every round.
     ///
-    /// An item that may have been done is handed back and not sent again, unless the call is
-    /// [`idempotent`](Self::idempotent).
+    /// Where the call is [not idempotent](RetryCall::not_idempotent), an item that may have been done is handed back
+    /// and not sent again.
     ///
     /// ```
     /// # #[cfg(feature = "tokio")] fn main() -> std::io::Result<()> {
     /// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
-    /// use stagger::{Policy, Retrier, TokioTime};
-    /// let retrier = Retrier::new(Policy::default(), TokioTime);
-    /// // A table that takes ten items at a time, and leaves the others.
-    /// let batch = retrier.retry_if(|_: &&str| true).run_batch((0..25).collect(), async |items: Vec<u32>| {
+    /// use stagger::{Policy, Retrier};
+    /// let table = Retrier::of(Policy::default());
+    /// // It takes ten items at a time, and leaves the others.
+    /// let batch = table.batch((0..25).collect(), async |items: Vec<u32>| {
     ///     Ok(items.into_iter().enumerate().map(|(at, n)| if at < 10 { Ok(n) } else { Err("unprocessed") }).collect())
     /// });
-    /// let batch = batch.await;
+    /// let batch = batch.when(|_| true).await;
     /// assert!(batch.is_complete());
     /// assert_eq!((batch.done.len(), batch.rounds), (25, 3));
     /// # Ok(()) })}
     /// # #[cfg(not(feature = "tokio"))] fn main() {}
     /// ```
-    pub async fn run_batch<I, T, E, F, Fut>(self, items: Vec<I>, mut op: F) -> Batch<I, T, E>
+    pub const fn batch<I, T, E, F, Fut>(
+        &self,
+        items: Vec<I>,
+        op: F,
+    ) -> RetryCall<'static, &Self, Batched<I, F>, T, E>
     where
-        Z: Sleep,
-        for<'l> &'l L: Ledger,
-        I: Clone,
-        J: Classifier<T, E>,
         F: FnMut(Vec<I>) -> Fut,
-        Fut: Future<Output = Result<Vec<Result<T, E>>, E>>,
+        Fut: Future<Output = Answers<T, E>>,
     {
-        let Run { retrier, classifier, idempotent, report: user, cancel: _ } = self;
-        let mut report = CallReport::default();
-        // Only one round is under way at a time. The lock is there because a future that borrows what
-        // a closure borrows cannot be spawned (rust-lang/rust #110338).
-        let pending = Mutex::new(Pending::new(items, classifier, idempotent));
-        if !lock(&pending).items.is_empty() {
-            let run = rounds(retrier, idempotent, None).report(&mut report);
-            let rounds = run.run(|| {
-                let round = op(lock(&pending).begin().to_vec());
-                let pending = &pending;
-                async move {
-                    let answers = round.await;
-                    Ok(lock(pending).settle(answers))
-                }
-            });
-            // The end is in the report.
-            let _: Result<Outcome, Error<Infallible>> = rounds.await;
-        }
-        pending.into_inner().unwrap_or_else(PoisonError::into_inner).end(report, user)
+        RetryCall::new(self, Batched { items, op })
     }
 
-    /// The same on this thread, with an `op` that borrows the items.
-    pub fn run_batch_blocking<I, T, E, F>(self, items: Vec<I>, mut op: F) -> Batch<I, T, E>
+    /// The same on this thread, with an `op` that borrows the items; run by [`call`](RetryCall::call).
+    pub const fn batch_blocking<I, T, E, F>(
+        &self,
+        items: Vec<I>,
+        op: F,
+    ) -> RetryCall<'static, &Self, BlockingBatch<I, F>, T, E>
     where
-        Z: Pause,
-        for<'l> &'l L: Ledger,
-        J: Classifier<T, E>,
-        F: FnMut(&[I]) -> Result<Vec<Result<T, E>>, E>,
+        F: FnMut(&[I]) -> Answers<T, E>,
     {
-        let Run { retrier, classifier, idempotent, report: user, cancel } = self;
-        let mut pending = Pending::new(items, classifier, idempotent);
-        let mut report = CallReport::default();
-        if !pending.items.is_empty() {
-            let run = rounds(retrier, idempotent, cancel).report(&mut report);
-            let rounds = run.run_blocking(|| {
-                let answers = op(pending.begin());
-                Ok(pending.settle(answers))
-            });
-            let _: Result<Outcome, Error<Infallible>> = rounds;
-        }
-        pending.end(report, user)
+        RetryCall::new(self, BlockingBatch { items, op, cancel: None })
     }
 }
 
-/// A call whose attempts return their outcome.
-fn rounds<'r, Z, L>(
-    retrier: &'r Retrier<Z, L>,
-    idempotent: bool,
-    cancel: Option<&'r Cancel>,
-) -> Run<'r, Z, L, RoundOutcome> {
-    Run { cancel, ..retrier.call().classified_by(RoundOutcome).idempotent(idempotent) }
+impl<D, I, F, T, E, J> RetryCall<'_, D, BlockingBatch<I, F>, T, E, J> {
+    /// Ends the batch when `cancel` is used.
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.op.cancel = Some(cancel.clone());
+        self
+    }
+
+    /// Runs the batch on this thread until no item is left or there is a reason to stop.
+    pub fn call(self) -> Batch<I, T, E>
+    where
+        D: Destination<Time: Pause>,
+        for<'l> &'l D::Ledger: Ledger,
+        F: FnMut(&[I]) -> Answers<T, E>,
+        J: Classifier<T, E>,
+    {
+        let BlockingBatch { items, mut op, cancel } = self.op;
+        let mut pending = Pending::new(items, self.classifier, self.idempotent);
+        let mut report = CallReport::default();
+        if !pending.items.is_empty() {
+            let call = ActiveCall::new(self.destination.into_retrier(), None, self.idempotent);
+            let driver = BlockingDriver::new(call, Some(&mut report), cancel.as_ref());
+            let round = |_: &dyn Fn() -> AttemptInfo, _: Option<&Infallible>| {
+                let answers = op(pending.begin());
+                Ok(BatchRound { outcome: pending.settle(answers), done: None })
+            };
+            // The end is in the report.
+            let _: Result<_, Error<_>> = drive_blocking(driver, ByRound, round);
+        }
+        let batch = pending.end(report.done());
+        if let Some(user) = self.report {
+            *user = report;
+        }
+        batch
+    }
+}
+
+/// The end of a round that was answered, and of the batch where that was the last one.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct BatchRound {
+    outcome: Outcome,
+    done: Option<Done>,
 }
 
 /// Classifies rounds by the outcome that they return.
-struct RoundOutcome;
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ByRound;
 
-impl Classifier<Outcome, Infallible> for RoundOutcome {
-    fn classify(&mut self, round: &Result<Outcome, Infallible>) -> Outcome {
+impl Classifier<BatchRound, Infallible> for ByRound {
+    fn classify(&mut self, round: &Result<BatchRound, Infallible>) -> Outcome {
         match round {
-            Ok(outcome) => *outcome,
+            Ok(round) => round.outcome,
             Err(never) => match *never {},
         }
     }
 }
 
-fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+pin_project! {
+    /// The rounds of an async batch.
+    pub struct BatchRounds<I, T, E, J, F, Fut> {
+        pending: Pending<I, T, E, J>,
+        op: F,
+        #[pin]
+        round: Option<Fut>,
+    }
+}
+
+impl<I, T, E, J, F, Fut> AttemptSource<BatchRound, Infallible> for BatchRounds<I, T, E, J, F, Fut>
+where
+    I: Clone,
+    J: Classifier<T, E>,
+    F: FnMut(Vec<I>) -> Fut,
+    Fut: Future<Output = Answers<T, E>>,
+{
+    const TIMED: bool = true;
+    const REPLIES: bool = true;
+
+    fn start<C: Clock>(self: Pin<&mut Self>, _: impl FnOnce() -> AttemptInfo, _: &C) -> bool {
+        let mut parts = self.project();
+        let items = parts.pending.begin().to_vec();
+        parts.round.set(Some((parts.op)(items)));
+        true
+    }
+
+    fn poll<C: Clock>(
+        self: Pin<&mut Self>,
+        _: &C,
+        context: &mut Context<'_>,
+    ) -> Poll<AttemptEvent<BatchRound, Infallible>> {
+        let parts = self.project();
+        let Some(round) = parts.round.as_pin_mut() else { return Poll::Pending };
+        let inside = Inside::enter();
+        let answers = ready!(round.poll(context));
+        drop(inside);
+        let outcome = parts.pending.settle(answers);
+        let round = BatchRound { outcome, done: None };
+        Poll::Ready(AttemptEvent::Classified(Some(Ok(round)), outcome))
+    }
+
+    fn clear(self: Pin<&mut Self>) {
+        self.project().round.set(None);
+    }
+
+    fn explain(&self, round: &mut BatchRound, done: Done) {
+        round.done = Some(done);
+    }
+}
+
+pin_project! {
+    /// An async batch under way.
+    pub struct BatchFuture<A, D> {
+        #[pin]
+        call: CallFuture<A, D>,
+    }
+}
+
+/// The rounds of a batch, and their driver; see [`RetryFuture`](crate::RetryFuture) for the parameters.
+type BatchCall<'r, D, I, F, Fut, T, E, J, W> = BatchFuture<
+    BatchRounds<I, T, E, J, F, Fut>,
+    CallDriver<
+        'r,
+        <D as Destination>::Retrier,
+        <D as Destination>::Ledger,
+        ByRound,
+        BatchRound,
+        Infallible,
+        W,
+    >,
+>;
+
+impl<'r, D, I, F, Fut, T, E, J> IntoFuture for RetryCall<'r, D, Batched<I, F>, T, E, J>
+where
+    D: Destination<Time: Sleep>,
+    for<'l> &'l D::Ledger: Ledger,
+    I: Clone,
+    F: FnMut(Vec<I>) -> Fut,
+    Fut: Future<Output = Answers<T, E>>,
+    J: Classifier<T, E>,
+{
+    type Output = Batch<I, T, E>;
+    type IntoFuture = BatchCall<'r, D, I, F, Fut, T, E, J, <D::Time as Sleep>::Timer>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let Batched { items, op } = self.op;
+        let pending = Pending::new(items, self.classifier, self.idempotent);
+        let rounds = BatchRounds { pending, op, round: None };
+        let call = ActiveCall::new(self.destination.into_retrier(), None, self.idempotent);
+        let call = CallFuture::new(rounds, CallDriver::new(call, ByRound, self.report));
+        BatchFuture { call }
+    }
+}
+
+impl<I, T, E, J, F, Fut, D> Future for BatchFuture<BatchRounds<I, T, E, J, F, Fut>, D>
+where
+    CallFuture<BatchRounds<I, T, E, J, F, Fut>, D>:
+        Future<Output = Result<BatchRound, Error<Infallible>>>,
+    J: Classifier<T, E>,
+{
+    type Output = Batch<I, T, E>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut call = self.project().call;
+        let done = if call.as_mut().attempts().project().pending.items.is_empty() {
+            None
+        } else {
+            ready!(call.as_mut().poll(context)).map_or_else(|e| Some(e.done()), |round| round.done)
+        };
+        Poll::Ready(call.attempts().project().pending.end(done))
+    }
+}
+
+impl<A, D> fmt::Debug for BatchFuture<A, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchFuture").finish_non_exhaustive()
+    }
 }

@@ -7,12 +7,12 @@ use stagger_core::retry::Stop;
 /// in the input.
 ///
 /// ```
-/// use stagger::{Policy, Retrier, StdTime, retry::Stop};
-/// let retrier = Retrier::new(Policy::default(), StdTime);
-/// let batch = retrier.retry_if(|error: &&str| *error == "busy").run_batch_blocking(
-///     vec![1, 2, 30],
-///     |items: &[u32]| Ok(items.iter().map(|n| if *n < 10 { Ok(n * 2) } else { Err("too large") }).collect()),
-/// );
+/// use stagger::{Policy, Retrier, Stop};
+/// let server = Retrier::of(Policy::default());
+/// let batch = server.batch_blocking(vec![1, 2, 30], |items: &[u32]| {
+///     Ok(items.iter().map(|n| if *n < 10 { Ok(n * 2) } else { Err("too large") }).collect())
+/// });
+/// let batch = batch.when(|error| *error == "busy").call();
 /// assert_eq!(batch.done, [(0, 2), (1, 4)]);
 /// assert_eq!(batch.refused, [(2, 30, "too large")]);
 /// assert!(batch.left.is_empty());

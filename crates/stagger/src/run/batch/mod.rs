@@ -8,4 +8,5 @@ mod drive;
 mod end;
 mod pending;
 
+pub use drive::{Batched, BlockingBatch};
 pub use end::Batch;

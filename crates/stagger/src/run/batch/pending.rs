@@ -1,12 +1,12 @@
 //! The items that are still to be done, and what one round did to them.
 
 use std::cmp::max;
+use std::mem;
 
-use stagger_core::retry::Stop;
-use stagger_core::{Cause, Hint, Outcome, Verdict};
+use stagger_core::retry::{Done, Stop};
+use stagger_core::{Cause, Hint, Outcome, Span, Verdict};
 
 use super::Batch;
-use crate::run::CallReport;
 use crate::run::classifier::Classifier;
 
 /// Items without an end, and the ends of all others.
@@ -23,7 +23,7 @@ pub(super) struct Pending<I, T, E, J> {
 }
 
 /// The answer of a round: an end for each of its items, in their order, or one for all of them.
-type Answers<T, E> = Result<Vec<Result<T, E>>, E>;
+pub(super) type Answers<T, E> = Result<Vec<Result<T, E>>, E>;
 
 impl<I, T, E, J: Classifier<T, E>> Pending<I, T, E, J> {
     pub(super) fn new(items: Vec<I>, classifier: J, idempotent: bool) -> Self {
@@ -51,31 +51,26 @@ impl<I, T, E, J: Classifier<T, E>> Pending<I, T, E, J> {
         }
     }
 
-    /// The end of the batch, which is noted in `user` too, if the caller gave one.
-    pub(super) fn end(self, report: CallReport, user: Option<&mut CallReport>) -> Batch<I, T, E> {
-        let left = self.places.into_iter().zip(self.items).collect();
-        let batch = Batch {
-            done: self.done,
-            refused: self.refused,
-            left,
-            // A batch without items made no call, and there is nothing left to do.
-            stop: report.stop().unwrap_or(Stop::Succeeded),
+    /// The end of the batch, whose items it takes. A batch without items made no call, and has nothing left to do.
+    pub(super) fn end(&mut self, done: Option<Done>) -> Batch<I, T, E> {
+        let (items, places) = (mem::take(&mut self.items), mem::take(&mut self.places));
+        Batch {
+            done: mem::take(&mut self.done),
+            refused: mem::take(&mut self.refused),
+            left: places.into_iter().zip(items).collect(),
+            stop: done.map_or(Stop::Succeeded, |done| done.stop),
             rounds: self.rounds,
-            elapsed: report.elapsed(),
-            hint: report.hint(),
-            error: self.error,
-        };
-        if let Some(user) = user {
-            *user = report;
+            elapsed: done.map_or(Span::ZERO, |done| done.elapsed),
+            hint: done.and_then(|done| done.hint),
+            error: self.error.take(),
         }
-        batch
     }
 
     fn settle_each(&mut self, answers: Vec<Result<T, E>>) -> Outcome {
         let before = self.items.len();
         let mut answers = answers.into_iter();
         let mut round: Option<Outcome> = None;
-        let (items, places) = (std::mem::take(&mut self.items), std::mem::take(&mut self.places));
+        let (items, places) = (mem::take(&mut self.items), mem::take(&mut self.places));
         for (item, place) in items.into_iter().zip(places) {
             if let Some(left) = self.settle_one(item, place, answers.next()) {
                 round = Some(round.map_or(left, |round| worse(round, left)));

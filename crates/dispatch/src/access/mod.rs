@@ -1,0 +1,14 @@
+//! Operators: their names, keys and roles, and the one table of what each role may do.
+
+mod list;
+mod operator;
+mod operator_file;
+mod role;
+mod role_map;
+mod rules;
+
+pub(crate) use operator::{Operator, Staff};
+pub use operator_file::OperatorFile;
+pub use role::{NoRole, Role};
+pub use role_map::{NoRoleMap, RoleMap};
+pub(crate) use rules::{Rule, rule};

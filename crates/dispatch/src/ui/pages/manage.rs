@@ -1,0 +1,271 @@
+//! The forms for applications and endpoints.
+
+use std::sync::Arc;
+
+use axum::Form;
+use axum::extract::Path;
+use axum::response::{IntoResponse, Redirect, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId};
+
+use super::visit;
+use super::visit::{PageError, show};
+use crate::api::manage;
+use crate::ui::page_state::{Visitor, present};
+use crate::ui::view::{CreatedPage, EndpointForm, EndpointFormPage, Note, Section};
+
+/// The name that was typed.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::ui) struct NameForm {
+    name: String,
+}
+
+/// The text that stands for a secret value.
+const HIDDEN: &str = "********";
+
+/// Makes an application, and shows its key.
+pub(in crate::ui) async fn create_application(
+    page_state: Visitor,
+    Form(form): Form<NameForm>,
+) -> Result<Response, PageError> {
+    let now = present();
+    let id = ApplicationId::from_uuid(page_state.ids.make(now)?);
+    let key = manage::create_application(&page_state.node, id, now, form.name.trim()).await?;
+    show(&CreatedPage {
+        frame: page_state.frame(Section::Applications, "/ui/applications".into(), None),
+        title: format!("{} is made", form.name.trim()),
+        says: "Its key. Copy it now: it is not shown again.",
+        secret: key,
+        next: format!("/ui/applications/{id}"),
+    })
+}
+
+/// Gives an application another name.
+pub(in crate::ui) async fn rename_application(
+    page_state: Visitor,
+    Path(application): Path<String>,
+    Form(form): Form<NameForm>,
+) -> Result<Redirect, PageError> {
+    let id: ApplicationId = visit::id(&application, "application")?;
+    manage::rename_application(&page_state.node, id, form.name.trim()).await?;
+    Ok(Redirect::to(&Note::Changed.onto(&format!("/ui/applications/{id}"))))
+}
+
+/// An empty form for an endpoint.
+pub(in crate::ui) async fn new_endpoint(
+    page_state: Visitor,
+    Path(application): Path<String>,
+) -> Result<Response, PageError> {
+    let application = known_application(&page_state, &application)?;
+    show(&form_page(&page_state, &application, None, EndpointForm::default(), None))
+}
+
+/// Makes an endpoint, and shows its secret; or the form again with what was wrong.
+pub(in crate::ui) async fn create_endpoint(
+    page_state: Visitor,
+    Path(application): Path<String>,
+    Form(form): Form<EndpointForm>,
+) -> Result<Response, PageError> {
+    let application = known_application(&page_state, &application)?;
+    let now = present();
+    let id = EndpointId::from_uuid(page_state.ids.make(now)?);
+    let made = match form.settings(None) {
+        Ok(settings) => {
+            let ids = (id, application.id);
+            manage::create_endpoint(&page_state.node, ids, now, settings).await
+        }
+        Err(error) => Err(error),
+    };
+    match made {
+        Ok(secret) => show(&CreatedPage {
+            frame: page_state.frame(Section::Applications, "/ui/applications".into(), None),
+            title: "The endpoint is made".into(),
+            says: "Its secret, with which the receiver checks signatures. The API shows it again.",
+            secret,
+            next: format!("/ui/endpoints/{id}"),
+        }),
+        Err(error) => refused(&form_page(&page_state, &application, None, form, Some(error))),
+    }
+}
+
+/// The form with the settings of an endpoint.
+pub(in crate::ui) async fn edit_endpoint(
+    page_state: Visitor,
+    Path(endpoint): Path<String>,
+) -> Result<Response, PageError> {
+    let (application, endpoint) = known_endpoint(&page_state, &endpoint)?;
+    let form = EndpointForm::of(&endpoint);
+    show(&form_page(&page_state, &application, Some(endpoint.id), form, None))
+}
+
+/// Changes an endpoint; or shows the form again with what was wrong.
+pub(in crate::ui) async fn change_endpoint(
+    page_state: Visitor,
+    Path(endpoint): Path<String>,
+    Form(form): Form<EndpointForm>,
+) -> Result<Response, PageError> {
+    let (application, endpoint) = known_endpoint(&page_state, &endpoint)?;
+    let changed = match form.settings(Some(&endpoint)) {
+        Ok(patch) => {
+            manage::change_endpoint(&page_state.node, endpoint.id, present(), &patch).await
+        }
+        Err(error) => Err(error),
+    };
+    match changed {
+        Ok(()) => {
+            let path = format!("/ui/endpoints/{}", endpoint.id);
+            Ok(Redirect::to(&Note::Changed.onto(&path)).into_response())
+        }
+        Err(error) => {
+            let id = Some(endpoint.id);
+            refused(&form_page(&page_state, &application, id, form, Some(error)))
+        }
+    }
+}
+
+fn refused(page: &EndpointFormPage) -> Result<Response, PageError> {
+    let mut response = show(page)?;
+    *response.status_mut() = StatusCode::BAD_REQUEST;
+    Ok(response)
+}
+
+fn known_application(page_state: &Visitor, id: &str) -> Result<Arc<Application>, PageError> {
+    let found = page_state.node.application(visit::id(id, "application")?);
+    found.ok_or_else(|| PageError::missing("application"))
+}
+
+fn known_endpoint(
+    page_state: &Visitor,
+    id: &str,
+) -> Result<(Arc<Application>, Arc<Endpoint>), PageError> {
+    let missing = || PageError::missing("endpoint");
+    let endpoint = page_state.node.endpoint(visit::id(id, "endpoint")?).ok_or_else(missing)?;
+    let application = page_state.node.application(endpoint.application).ok_or_else(missing)?;
+    Ok((application, endpoint))
+}
+
+fn form_page(
+    page_state: &Visitor,
+    application: &Application,
+    endpoint: Option<EndpointId>,
+    form: EndpointForm,
+    error: Option<String>,
+) -> EndpointFormPage {
+    let of_application = format!("/ui/applications/{}", application.id);
+    let (path, back) = match endpoint {
+        Some(id) => (format!("/ui/endpoints/{id}/edit"), format!("/ui/endpoints/{id}")),
+        None => (format!("{of_application}/endpoints"), of_application),
+    };
+    EndpointFormPage {
+        frame: page_state.frame(Section::Applications, path.clone(), None),
+        application: application.name.clone(),
+        is_new: endpoint.is_none(),
+        path,
+        back,
+        form,
+        error,
+    }
+}
+
+impl EndpointForm {
+    /// The settings of an endpoint, as the API shows them.
+    fn of(endpoint: &Endpoint) -> Self {
+        let shown = manage::shown(endpoint, endpoint.updated_at);
+        let text = |name: &str| match &shown[name] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let list = |name: &str| {
+            let items = shown[name].as_array().into_iter().flatten();
+            let item = |item: &Value| item.as_str().map_or(item.to_string(), str::to_owned);
+            items.map(item).collect::<Vec<_>>().join(", ")
+        };
+        let lines = |sensitive| {
+            let headers = endpoint.headers.iter().filter(|header| header.sensitive == sensitive);
+            let line = |name: &str, value: &str| format!("{name}: {value}");
+            let lines =
+                headers.map(|it| line(&it.name, if sensitive { HIDDEN } else { &it.value }));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        Self {
+            url: text("url"),
+            description: text("description"),
+            events: list("events"),
+            timeout: text("timeout"),
+            concurrency: text("concurrency"),
+            rate: text("rate"),
+            ordered: if endpoint.ordered { "on" } else { "" }.into(),
+            permanent: list("permanent"),
+            disable_after: text("disable_after"),
+            headers: lines(false),
+            secret_headers: lines(true),
+        }
+    }
+
+    /// The settings as the API takes them: as a patch over those of `old`.
+    ///
+    /// # Errors
+    /// A text that is no value of its setting, in words.
+    fn settings(&self, old: Option<&Endpoint>) -> Result<Value, String> {
+        let words = |text: &str| {
+            let words = text.split([',', ' ', '\n', '\r']).filter(|word| !word.is_empty());
+            words.map(str::to_owned).collect::<Vec<String>>()
+        };
+        let number = |name: &str, text: &str| match text.trim() {
+            "" => Ok(Value::Null),
+            text => text
+                .parse::<i64>()
+                .map(Value::from)
+                .map_err(|_| format!("{name} = {text}: must be a number")),
+        };
+        let optional = |text: &str| match text.trim() {
+            "" => Value::Null,
+            text => Value::from(text),
+        };
+        let permanent = words(&self.permanent)
+            .iter()
+            .map(|text| number("permanent", text))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(json!({
+            "url": self.url.trim(),
+            "description": self.description.trim(),
+            "events": words(&self.events),
+            "timeout": optional(&self.timeout),
+            "concurrency": number("concurrency", &self.concurrency)?,
+            "rate": number("rate", &self.rate)?,
+            "ordered": !self.ordered.is_empty(),
+            "permanent": permanent,
+            "disable_after": optional(&self.disable_after),
+            "headers": self.header_patch(old)?,
+        }))
+    }
+
+    /// The headers that were typed; null for those that were there and are not any more.
+    fn header_patch(&self, old: Option<&Endpoint>) -> Result<Value, String> {
+        let mut patch = Map::new();
+        for (text, sensitive) in [(&self.headers, false), (&self.secret_headers, true)] {
+            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+                let wrong = || format!("headers: {line} must be a name, a colon and a value");
+                let (name, value) = line.split_once(':').ok_or_else(wrong)?;
+                let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
+                let is_kept = sensitive && value == HIDDEN;
+                let value = if is_kept {
+                    json!({ "sensitive": true })
+                } else {
+                    json!({ "value": value, "sensitive": sensitive })
+                };
+                if patch.insert(name.clone(), value).is_some() {
+                    return Err(format!("headers: {name} must be named once"));
+                }
+            }
+        }
+        for header in old.into_iter().flat_map(|old| &old.headers) {
+            patch.entry(header.name.clone()).or_insert(Value::Null);
+        }
+        Ok(Value::Object(patch))
+    }
+}

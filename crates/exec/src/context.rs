@@ -1,0 +1,179 @@
+//! The state that the attempts of one call share, and signals for the one under way.
+
+use std::cell::{Cell, RefCell};
+
+use rustix::io::Errno;
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use stagger_core::Span;
+use tokio::sync::Notify;
+
+use crate::command::AttemptCommand;
+use crate::outcome::AttemptOutcome;
+use crate::output::CapturedOutput;
+use crate::process_group::{ProcessGroup, reap_all, reap_except};
+use crate::reporter::Reporter;
+use crate::retry_rules::RetryRules;
+use crate::terminal::Terminal;
+
+/// The command, its process group, the terminal and the rules of one call.
+#[derive(Debug)]
+pub(crate) struct CallContext {
+    pub(crate) command: AttemptCommand,
+    pub(crate) reporter: Reporter,
+    pub(crate) attempt_timeout: Option<Span>,
+    pub(crate) grace: Span,
+    pub(crate) terminal: Terminal,
+    pub(crate) rules: RetryRules,
+    /// The group of the attempt under way, or what the one before left running.
+    pub(crate) group: Cell<Option<ProcessGroup>>,
+    /// The first signal that asked for an end.
+    pub(crate) caught: Cell<Option<i32>>,
+    /// Whether the deadline has passed while an attempt was under way.
+    pub(crate) expired: Cell<bool>,
+    /// Whether a further attempt was left out because the reader of standard output has gone.
+    pub(crate) reader_gone: Cell<bool>,
+    /// The number of the last attempt, from 1.
+    pub(crate) number: Cell<u32>,
+    /// Told when `caught` or `expired` change.
+    pub(crate) changed: Notify,
+    /// The end of the attempt before.
+    pub(crate) last: RefCell<Option<AttemptOutcome>>,
+    /// The output of the last attempt, if it is kept.
+    pub(crate) output: RefCell<Option<CapturedOutput>>,
+}
+
+impl CallContext {
+    pub(crate) fn new(
+        command: AttemptCommand,
+        reporter: Reporter,
+        rules: RetryRules,
+        attempt_timeout: Option<Span>,
+        grace: Span,
+    ) -> Self {
+        Self {
+            command,
+            reporter,
+            attempt_timeout,
+            grace,
+            terminal: Terminal::open(),
+            rules,
+            group: Cell::new(None),
+            caught: Cell::new(None),
+            expired: Cell::new(false),
+            reader_gone: Cell::new(false),
+            number: Cell::new(0),
+            changed: Notify::new(),
+            last: RefCell::new(None),
+            output: RefCell::new(None),
+        }
+    }
+
+    /// Passes a signal to end on to the group; no attempt follows.
+    pub(crate) fn pass_on(&self, signal: i32) {
+        if let (Some(group), Some(signal)) = (self.group.get(), Signal::from_named_raw(signal)) {
+            self.send(group, signal);
+            let _ = group.send(Signal::CONT);
+        }
+        if self.caught.get().is_none() {
+            self.caught.set(Some(signal));
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// Whether the limits allow another attempt.
+    pub(crate) fn may_follow(&self) -> bool {
+        self.command.most.is_none_or(|most| self.number.get() < most)
+    }
+
+    /// The deadline has passed.
+    pub(crate) fn expire(&self) {
+        self.expired.set(true);
+        self.changed.notify_waiters();
+    }
+
+    /// Returns when the deadline has passed.
+    pub(crate) async fn expiry(&self) {
+        self.until(|| self.expired.get()).await;
+    }
+
+    /// Returns when a signal has asked for an end.
+    pub(crate) async fn end_asked(&self) {
+        self.until(|| self.caught.get().is_some()).await;
+    }
+
+    /// Hands a signal on that asks this process for nothing: the command may have a meaning for it.
+    pub(crate) fn forward(&self, signal: Signal) {
+        if let Some(group) = self.group.get() {
+            self.send(group, signal);
+        }
+    }
+
+    /// This process is told to stop: the command stops first.
+    pub(crate) fn stop(&self) {
+        if let Some(group) = self.group.get() {
+            self.send(group, Signal::TSTP);
+        }
+        self.suspend(|| kill_process(getpid(), Signal::TTIN));
+    }
+
+    /// A child has changed: orphans that have ended are waited for; if the terminal's user stopped the
+    /// command, the whole job stops; if it waits for the terminal, it gets it.
+    pub(crate) fn child_changed(&self) {
+        let Some(group) = self.group.get() else { return reap_all() };
+        reap_except(group.leader());
+        let Some(signal) = group.stopped_by().and_then(Signal::from_named_raw) else { return };
+        let asks = signal == Signal::TTIN || signal == Signal::TTOU;
+        if asks && self.terminal.is_here() {
+            self.terminal.lend(group);
+            let _ = group.send(Signal::CONT);
+        } else if asks || signal == Signal::TSTP {
+            // Without a shell that could continue the job, the kernel stops no process of it.
+            let goes_on = signal == Signal::TSTP;
+            self.terminal.take_back();
+            let _ = kill_current_process_group(Signal::TTIN);
+            if goes_on || self.terminal.is_here() {
+                self.resume(asks);
+            }
+        }
+    }
+
+    /// This process goes on, and so does the command.
+    pub(crate) fn resume(&self, asks: bool) {
+        let Some(group) = self.group.get() else { return };
+        if asks {
+            self.terminal.lend(group);
+        } else {
+            self.terminal.offer(group);
+        }
+        let _ = group.send(Signal::CONT);
+    }
+
+    /// Sends a signal, and reports a refusal: processes of another user are no reason to fail.
+    pub(crate) fn send(&self, group: ProcessGroup, signal: Signal) {
+        if let Err(error) = group.send(signal) {
+            self.refused(signal, error);
+        }
+    }
+
+    pub(crate) fn refused(&self, signal: Signal, error: Errno) {
+        self.reporter.unsent(signal.as_raw(), error);
+    }
+
+    /// Stops this process as a read from a terminal in the background does: the signal has no effect
+    /// where no shell could continue the process. Returns when the process continues.
+    fn suspend(&self, stop: impl FnOnce() -> Result<(), Errno>) {
+        self.terminal.take_back();
+        let _ = stop();
+        self.resume(false);
+    }
+
+    async fn until(&self, is_so: impl Fn() -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            if is_so() {
+                return;
+            }
+            changed.await;
+        }
+    }
+}

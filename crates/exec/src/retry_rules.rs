@@ -1,0 +1,121 @@
+//! Rules for the ends of an attempt that are worth another one.
+
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use stagger_core::{Cause, Outcome, Verdict};
+
+use crate::outcome::AttemptOutcome;
+use crate::signals::SignalNames;
+
+/// A command that could not be run, or that its user interrupted: 128 and SIGINT's number.
+const NO_FAILURES: [u8; 3] = [126, 127, 130];
+
+/// The exit codes, signals and timeouts after which there is another attempt.
+#[derive(Clone, Debug)]
+pub struct RetryRules {
+    /// The exit codes that are retried.
+    pub exits: RetriedExits,
+    /// The signals that are retried; none when left out.
+    pub signals: Option<SignalNames>,
+    /// Whether an attempt that ran out of its time is retried.
+    pub timeouts: bool,
+}
+
+/// Exit codes that are retried.
+#[derive(Clone, Debug)]
+pub enum RetriedExits {
+    /// All but 0, 126, 127 and 130.
+    Failures,
+    /// None.
+    None,
+    /// Those that are named.
+    These(ExitCodes),
+}
+
+impl RetryRules {
+    /// Returns the engine's outcome for this end.
+    pub(crate) fn outcome(&self, ended: &AttemptOutcome) -> Outcome {
+        let worth = |yes: bool| if yes { Verdict::Transient } else { Verdict::Permanent };
+        match ended {
+            AttemptOutcome::Exited(0) => Outcome::OK,
+            AttemptOutcome::Exited(code) => Outcome::new(worth(self.exit(*code))),
+            AttemptOutcome::Signalled(signal) => {
+                let named = self.signals.as_ref().is_some_and(|signals| signals.contains(*signal));
+                Outcome::new(worth(named))
+            }
+            AttemptOutcome::TimedOut => {
+                Outcome::new(worth(self.timeouts)).with_cause(Cause::Timeout)
+            }
+            AttemptOutcome::NotStarted { may_heal, .. } => {
+                let verdict = if *may_heal { Verdict::Unprocessed } else { Verdict::Permanent };
+                Outcome::new(verdict).with_cause(Cause::Transport)
+            }
+            AttemptOutcome::Cancelled => Outcome::new(Verdict::Cancelled),
+            AttemptOutcome::OutputLost(_) => {
+                Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
+            }
+        }
+    }
+
+    fn exit(&self, code: u8) -> bool {
+        match &self.exits {
+            RetriedExits::Failures => !NO_FAILURES.contains(&code),
+            RetriedExits::None => false,
+            RetriedExits::These(codes) => codes.contains(code),
+        }
+    }
+}
+
+/// The exit codes that a flag names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExitCodes(Vec<RangeInclusive<u8>>);
+
+impl ExitCodes {
+    /// Whether this one is among them.
+    pub(crate) fn contains(&self, code: u8) -> bool {
+        self.0.iter().any(|range| range.contains(&code))
+    }
+}
+
+impl FromStr for ExitCodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.split(',').map(range).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn range(text: &str) -> Result<RangeInclusive<u8>, String> {
+    let code = |text: &str| {
+        let code = text.trim().parse::<u8>().ok().filter(|code| *code > 0);
+        code.ok_or_else(|| {
+            format!("{text:?}: exit codes of failures are from 1 to 255, as in 1,3-9")
+        })
+    };
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let (first, last) = (code(first)?, code(last)?);
+    if first > last {
+        return Err(format!("{text:?}: a range begins with the smaller code"));
+    }
+    Ok(first..=last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_left_out_its_ends() {
+        let codes: ExitCodes = "1,3-9".parse().unwrap();
+        let held: Vec<u8> = (0..=255).filter(|code| codes.contains(*code)).collect();
+        assert_eq!(held, [1, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn what_is_no_set_of_failures_is_refused() {
+        for text in ["", "0", "256", "-1", "9-3", "1,,2", "one", "1-"] {
+            assert!(text.parse::<ExitCodes>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The formats: one file for each, and one row in the list.
+
+mod aws;
+mod dapr;
+mod envoy;
+mod envoy_clusters;
+mod envoy_gateway;
+mod envoy_retry;
+mod format;
+mod gateway_api;
+mod grpc;
+mod haproxy;
+mod istio;
+mod kubernetes;
+mod kuma;
+mod linkerd;
+mod list;
+mod nginx;
+mod polly;
+mod polly_parts;
+mod resilience4j;
+mod resilience4j_instances;
+mod spring_retry;
+mod temporal;
+
+pub(crate) use format::{Format, Page};
+pub(crate) use list::FORMATS;

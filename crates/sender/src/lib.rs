@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+//!
+//! Every connection is dialled in one place: the name is resolved, the egress guard judges all
+//! answers, and only an address that passed is connected to, so that no second lookup can answer
+//! otherwise. No proxy of the environment is used and no redirect is followed. An attempt owns its
+//! connection: dropping the attempt closes it.
+//!
+//! A [`Signer`] signs with all secrets that are in force (`v1`, HMAC-SHA256, and `v1a`, ed25519, over
+//! id, timestamp and the bytes of the body), so that a receiver can change its own at any time while
+//! they overlap. A [`Verifier`] accepts a message that any of its keys fits.
+#![forbid(unsafe_code)]
+
+mod address;
+mod connection;
+mod dial;
+mod guard;
+mod header;
+mod pool;
+mod ranges;
+mod request;
+mod resolver;
+mod secret;
+mod send_failure;
+mod sender;
+mod signer;
+mod verifier;
+
+pub use dial::SendOptions;
+pub use header::{MAX_HEADERS, check_header};
+pub use request::{Target, Written};
+pub use resolver::{Resolve, SystemResolver};
+pub use secret::{generate_secret, os_bytes, os_fill, parse_secret, public_key_text, secret_text};
+pub use sender::Sender;
+pub use signer::Signer;
+pub use verifier::{Received, Rejection, TOLERANCE, Verifier};

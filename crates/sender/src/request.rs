@@ -1,0 +1,196 @@
+//! An endpoint made ready to be sent to, and the request of one attempt.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::UNIX_EPOCH;
+
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+use http_body_util::Full;
+use stagger::{ConfigError, Span, StdTime};
+use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint, HeaderTemplate, Message};
+use url::Url;
+
+use crate::address::{Address, Ports};
+use crate::header;
+use crate::send_failure::SendFailure;
+use crate::signer::Signer;
+
+const ID: HeaderName = HeaderName::from_static("webhook-id");
+const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+const ATTEMPT: HeaderName = HeaderName::from_static("stagger-attempt");
+
+/// The request of an attempt without its signature, which is made when it is sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Post<'a> {
+    to: &'a Ready,
+    payload: Bytes,
+    id: String,
+    headers: HeaderMap,
+}
+
+impl<'a> Post<'a> {
+    /// Fills in the headers.
+    ///
+    /// # Errors
+    /// A value that cannot be sent.
+    pub(crate) fn new(
+        to: &'a Ready,
+        message: &Message,
+        payload: Bytes,
+        number: u32,
+    ) -> Result<Self, SendFailure> {
+        let id = message.id.to_string();
+        let mut headers = to.fixed.clone();
+        for (name, template) in &to.templates {
+            let value = header::fill(template, message, number);
+            let unbuildable =
+                |e: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, e.to_string());
+            headers.insert(name.clone(), value.map_err(unbuildable)?);
+        }
+        headers.insert(CONTENT_TYPE, value(message.content_type.clone())?);
+        headers.insert(ID, value(id.clone())?);
+        headers.insert(ATTEMPT, number.into());
+        Ok(Self { to, payload, id, headers })
+    }
+
+    /// The request, signed now: making a connection may take time, and receivers refuse old
+    /// signatures.
+    ///
+    /// # Errors
+    /// No secret signs any more.
+    pub(crate) fn sign(&self) -> Result<Request<Full<Bytes>>, SendFailure> {
+        // Before 1970 no receiver would accept it anyway.
+        let timestamp = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let signature = self.to.signer.sign(&self.id, timestamp, &self.payload);
+        if signature.is_empty() {
+            return Err(SendFailure::new(AttemptFailure::Unbuildable, "no secret signs any more"));
+        }
+        let mut request = Request::new(Full::new(self.payload.clone()));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.to.address.target.clone();
+        *request.headers_mut() = self.headers.clone();
+        request.headers_mut().insert(TIMESTAMP, timestamp.into());
+        request.headers_mut().insert(SIGNATURE, value(signature)?);
+        Ok(request)
+    }
+}
+
+fn value(text: String) -> Result<HeaderValue, SendFailure> {
+    HeaderValue::from_maybe_shared(Bytes::from(text)).map_err(|_| {
+        SendFailure::new(AttemptFailure::Unbuildable, "a header value with control characters")
+    })
+}
+
+/// The permission of one attempt to write its request, and whether it has used it.
+///
+/// It can be read after the attempt was dropped in the middle.
+#[derive(Default)]
+pub struct Written {
+    yes: AtomicBool,
+    permission: Option<Permission>,
+}
+
+type Permission = Box<dyn Fn() -> bool + Send + Sync>;
+
+impl Written {
+    /// An attempt that asks `permission` right before its request is written, and is not made where
+    /// that answers false: the lease of its node may have ended while it connected.
+    #[must_use]
+    pub fn permitted_by(permission: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self { yes: AtomicBool::new(false), permission: Some(Box::new(permission)) }
+    }
+
+    /// Called before the first byte of a request is handed to its connection.
+    pub(crate) fn begin(&self) -> Result<(), SendFailure> {
+        if self.permission.as_ref().is_some_and(|permission| !permission()) {
+            return Err(SendFailure::new(
+                AttemptFailure::Stopped,
+                "the lease of the node has ended",
+            ));
+        }
+        self.set(true);
+        Ok(())
+    }
+
+    // Relaxed, because the attempt and the later reader are one task.
+    pub(crate) fn set(&self, yes: bool) {
+        self.yes.store(yes, Ordering::Relaxed);
+    }
+
+    /// Whether the receiver may have seen a part of the request.
+    #[must_use]
+    pub fn get(&self) -> bool {
+        self.yes.load(Ordering::Relaxed)
+    }
+}
+
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Written").field("yes", &self.yes).finish_non_exhaustive()
+    }
+}
+
+/// An endpoint made ready to be sent to: its URL, headers and keys are read once, for all attempts
+/// until its settings change. Made by [`Sender::prepare`](crate::Sender::prepare).
+#[derive(Debug)]
+pub struct Target {
+    pub(crate) timeout: Span,
+    origin: Option<String>,
+    pub(crate) ready: Result<Ready, SendFailure>,
+}
+
+/// The prepared endpoint of an attempt.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    /// The owner, for its share of what all attempts use.
+    pub(crate) application: ApplicationId,
+    pub(crate) address: Address,
+    /// Headers that are the same on every attempt.
+    pub(crate) fixed: HeaderMap,
+    /// Headers that are filled in.
+    pub(crate) templates: Vec<(HeaderName, HeaderTemplate)>,
+    pub(crate) signer: Signer,
+}
+
+/// The `User-Agent`.
+const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
+
+impl Target {
+    /// Prepares an endpoint. An invalid setting is reported by each attempt.
+    pub(crate) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
+        let unbuildable =
+            |error: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
+        let ready = Ready::new(endpoint, ports).map_err(unbuildable);
+        let origin = Url::parse(&endpoint.url).ok().map(|url| url.origin().ascii_serialization());
+        Self { timeout: endpoint.timeout, origin, ready }
+    }
+
+    /// The destination: scheme, host and port, the port left out where it is the usual one.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
+}
+
+impl Ready {
+    /// A literal address is judged when it is dialled, like any other.
+    fn new(endpoint: &Endpoint, ports: &Ports) -> Result<Self, ConfigError> {
+        let address = Address::read(&endpoint.url, ports)?;
+        let signer = Signer::new(&endpoint.secrets)?;
+        let mut fixed = HeaderMap::new();
+        fixed.insert(HOST, address.host_header.clone());
+        fixed.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        let mut templates = Vec::new();
+        for template in &endpoint.headers {
+            let name = header::name(template)?;
+            match header::fixed(template)? {
+                Some(value) => _ = fixed.insert(name, value),
+                None => templates.push((name, template.clone())),
+            }
+        }
+        Ok(Self { application: endpoint.application, address, fixed, templates, signer })
+    }
+}

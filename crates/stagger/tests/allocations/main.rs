@@ -1,0 +1,42 @@
+//! The allocations of a clean call, on every path of the library, stay what they are.
+#![expect(unsafe_code, reason = "only an allocator sees allocations")]
+
+mod counting;
+mod paths;
+
+#[global_allocator]
+static COUNTING: counting::TallyAllocator = counting::TallyAllocator;
+
+/// The most that each path may ask for.
+const MOST: [(&str, i64); 15] = [
+    ("closure, ready", 0),
+    ("closure, pending", 0),
+    ("closure, pending, with deadline and time limit", 0),
+    ("closure, blocking", 0),
+    ("closure with report", 0),
+    ("closure, hedged, ready", 1),
+    ("closure, hedged, pending", 1),
+    ("tower", 0),
+    ("tower http", 0),
+    // The future, and what the attempts share; then the header that tells the server of the time.
+    ("tonic", 2),
+    ("tonic, service config with timeout", 3),
+    // A copy of the URL, and its place.
+    ("reqwest", 2),
+    ("reqwest, with time limit", 2),
+    // The body that ends with the deadline, and the reply around it.
+    ("reqwest, with deadline and time limit", 8),
+    // A request that others have made can only be copied with a place for a time limit, and a chain boxes futures.
+    ("reqwest-middleware", 6),
+];
+
+#[test]
+fn a_clean_call_allocates_no_more_than_it_did() -> Result<(), Box<dyn std::error::Error>> {
+    let counted = paths::counted()?;
+    assert_eq!(counted.len(), MOST.len());
+    for (counted, (path, most)) in counted.iter().zip(MOST) {
+        assert_eq!(counted.path, path);
+        assert!(counted.allocations <= most, "{} above {most}", counted.to_json());
+    }
+    Ok(())
+}

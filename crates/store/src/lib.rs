@@ -1,0 +1,40 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod audit;
+mod calls;
+mod cluster;
+mod contract;
+mod copy;
+mod document;
+mod encoding;
+mod error;
+mod memory;
+mod place;
+mod postgres;
+mod rng;
+mod sole_cluster;
+mod sqlite;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod walk;
+
+pub use audit::{AuditEntry, MOST_AUDITED};
+pub use calls::{
+    Accepted, Cursor, DeliveryCounts, DeliveryFilter, Health, ListPage, MessageFilter, PageRequest,
+    Pruned, ReplayRequest, SettingWrite, Settlement,
+};
+pub use cluster::{
+    Arrival, ChangeLog, Cluster, ClusterAccept, EndpointCommand, Joined, Lead, Notification,
+    SettingChange,
+};
+pub use contract::DeliveryStore;
+pub use copy::{Copied, copy};
+pub use error::{Error, StoreBackoff};
+pub use memory::MemoryStore;
+pub use place::{ClusterHandle, StorePlace};
+pub use postgres::{
+    PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
+};
+pub use sqlite::{SqliteOptions, SqliteStore, backup, check, restore};
+pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};

@@ -1,0 +1,168 @@
+//! Deletions: finished messages that are old, and what belonged to a deleted application or endpoint.
+
+use std::collections::BTreeSet;
+
+use stagger::Instant;
+use stagger_scheduler::model::{ApplicationId, EndpointId, MessageId};
+use uuid::Uuid;
+
+use super::days::{OTHER, day_of};
+use super::pool::PostgresPool;
+use super::row::{
+    application_id, endpoint_id, from_instant, from_size, get, instant, message_id, name,
+};
+use super::statement::DbError;
+use super::tenants::{SweepApplication, SweepEndpoint};
+use super::writer::{Change, Changes, PostgresWriter, Pruned, SELDOM};
+use super::{lists, statement};
+use crate::Error;
+use crate::encoding::state;
+use crate::walk::IdRange;
+
+/// Messages that one step deletes at most: some milliseconds of work.
+const STEP: usize = 256;
+
+/// The result of one step of pruning.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PruneStep {
+    /// Messages deleted.
+    pub(super) deleted: usize,
+    /// Whether there may be more.
+    pub(super) more: bool,
+}
+
+/// Deletes some finished messages accepted before `before`, oldest first, `limit` at most.
+pub(super) struct Prune {
+    pub(super) before: Instant,
+    pub(super) limit: usize,
+}
+
+impl Change for Prune {
+    type Done = PruneStep;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<PruneStep, DbError> {
+        let limit = self.limit.min(STEP);
+        let from = changes.memory.pruned().filter(|pruned| pruned.before == self.before);
+        let from = from.map_or(Uuid::nil(), |pruned| *pruned.to.as_uuid());
+        let slack = lists::read_slack(&changes.db).await?;
+        let to = IdRange::of(slack, None, Some(self.before)).to;
+        let sql = "SELECT m.id FROM message m WHERE m.id >= $1 AND m.id <= $2 AND m.created_at < $3 \
+                   AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.ended = 0) \
+                   ORDER BY m.id LIMIT $4 FOR UPDATE OF m";
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+            [&from, to.as_uuid(), &from_instant(self.before), &from_size(limit)];
+        let found = statement::rows(&changes.db, sql, &bound).await?;
+        let found: Vec<_> = found.iter().map(|row| message_id(row, 0)).collect::<Result<_, _>>()?;
+        let deleted = changes.delete_finished(&found).await?;
+        let more = found.len() == limit;
+        let reached = found.last().filter(|_| more);
+        *changes.memory.pruned() = reached.map(|to| Pruned { before: self.before, to: *to });
+        Ok(PruneStep { deleted, more })
+    }
+}
+
+impl Changes<'_> {
+    /// Deletes messages without open deliveries, except their attempts, which are deleted by the
+    /// day; returns their number.
+    async fn delete_finished(&mut self, messages: &[MessageId]) -> Result<usize, DbError> {
+        let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();
+        // A replay may have come in between; from here on it waits.
+        let sql = "SELECT message, ended FROM delivery WHERE message = ANY($1) \
+                   ORDER BY message, endpoint FOR UPDATE";
+        let mut open = BTreeSet::new();
+        for row in statement::rows(&self.db, sql, &[&ids]).await? {
+            if get::<i16>(&row, 1)? == 0 {
+                open.insert(message_id(&row, 0)?);
+            }
+        }
+        let finished: Vec<_> = messages.iter().filter(|id| !open.contains(id)).copied().collect();
+        let days: BTreeSet<_> = finished.iter().map(|id| day_of(*id)).collect();
+        let (days, ids): (Vec<_>, Vec<_>) =
+            (days.into_iter().collect(), finished.iter().map(|id| *id.as_uuid()).collect());
+        let sql = format!("DELETE FROM {OTHER} WHERE day = ANY($1) AND message = ANY($2)");
+        statement::run(&self.db, &sql, &[&days, &ids]).await?;
+        self.delete_messages(&finished).await?;
+        Ok(finished.len())
+    }
+
+    /// Deletes messages with their payloads and deliveries.
+    pub(super) async fn delete_messages(&mut self, messages: &[MessageId]) -> Result<(), DbError> {
+        let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();
+        let sql = "DELETE FROM delivery WHERE message = ANY($1) RETURNING message, endpoint, state";
+        for row in statement::rows(&self.db, sql, &[&ids]).await? {
+            let (_, endpoint): (MessageId, EndpointId) = name(&row, 0)?;
+            self.tally.remove(endpoint, state(get::<i16>(&row, 2)?.into())?);
+        }
+        // Their arrivals are forgotten by the leaders that meet them.
+        let payloads = "DELETE FROM payload WHERE message = ANY($1)";
+        statement::run(&self.db, payloads, &[&ids]).await?;
+        statement::run(&self.db, "DELETE FROM message WHERE id = ANY($1)", &[&ids]).await?;
+        Ok(())
+    }
+
+    /// Deletes the attempts of messages one by one, without waiting for their day.
+    pub(super) async fn delete_attempts(&self, messages: &[MessageId]) -> Result<(), DbError> {
+        let days: BTreeSet<_> = messages.iter().map(|id| day_of(*id)).collect();
+        let days: Vec<_> = days.into_iter().collect();
+        let ids: Vec<_> = messages.iter().map(|id| *id.as_uuid()).collect();
+        let sql = "DELETE FROM attempt WHERE day = ANY($1) AND message = ANY($2)";
+        statement::run(&self.db, sql, &[&days, &ids]).await?;
+        Ok(())
+    }
+}
+
+/// Deletes the remaining rows of a deleted application.
+pub(super) async fn sweep_application(
+    writer: &PostgresWriter,
+    id: ApplicationId,
+) -> Result<(), Error> {
+    while !writer.write(SELDOM, &SweepApplication(id)).await? {}
+    Ok(())
+}
+
+/// Cancels open deliveries to a deleted endpoint.
+pub(super) async fn sweep_endpoint(
+    writer: &PostgresWriter,
+    id: EndpointId,
+    now: Instant,
+) -> Result<(), Error> {
+    let mut after = None;
+    loop {
+        after = writer.write(SELDOM, &SweepEndpoint { id, now, after }).await?;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// Ends the deletions that were begun.
+pub(super) async fn finish_sweeps(
+    pool: &PostgresPool,
+    writer: &PostgresWriter,
+) -> Result<(), Error> {
+    let loan = pool.lend().await?;
+    let found = pool.bounded(begun(&loan)).await;
+    let (applications, endpoints) = loan.end(found)?;
+    for id in applications {
+        sweep_application(writer, id).await?;
+    }
+    for (id, now) in endpoints {
+        sweep_endpoint(writer, id, now).await?;
+    }
+    Ok(())
+}
+
+type BegunDeletions = (Vec<ApplicationId>, Vec<(EndpointId, Instant)>);
+
+async fn begun(loan: &super::pool::PooledClient) -> Result<BegunDeletions, DbError> {
+    let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
+    let sql = "SELECT id FROM application WHERE gone";
+    for row in statement::rows(&**loan, sql, &[]).await? {
+        applications.push(application_id(&row, 0)?);
+    }
+    let sql = "SELECT id, gone_at FROM endpoint WHERE gone_at IS NOT NULL";
+    for row in statement::rows(&**loan, sql, &[]).await? {
+        endpoints.push((endpoint_id(&row, 0)?, instant(get(&row, 1)?)));
+    }
+    Ok((applications, endpoints))
+}

@@ -1,0 +1,16 @@
+//! Random bits from the operating system, for the fences of runs.
+
+use crate::Error;
+
+/// The random bits of a fence, below its number.
+pub(crate) const NONCE_BITS: u32 = 31;
+
+/// Random bits for a fence.
+///
+/// # Errors
+/// The operating system has none.
+pub(crate) fn nonce() -> Result<u64, Error> {
+    let word = getrandom::u32();
+    let word = word.map_err(|error| Error::busy(format!("no randomness: {error}")))?;
+    Ok(u64::from(word >> (u32::BITS - NONCE_BITS)))
+}
