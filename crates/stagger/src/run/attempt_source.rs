@@ -17,6 +17,9 @@ pub(crate) trait AttemptSource<T, E> {
     /// source has is ever called.
     const REPLIES: bool = false;
 
+    /// Whether its last reply notes the end of the call even where it is a success.
+    const NOTES_END: bool = false;
+
     /// Starts an attempt; `info` says which one it is, and `now` reads the clock. Says whether it can be made.
     fn start(
         self: Pin<&mut Self>,
@@ -34,8 +37,8 @@ pub(crate) trait AttemptSource<T, E> {
     /// Drops the attempt under way.
     fn clear(self: Pin<&mut Self>);
 
-    /// The outcome of the attempt just polled, where its source knows it and the classifier does not: it ended, or it
-    /// could not be made and is pending.
+    /// The outcome of the attempt just polled, where its source knows it and the classifier does not: it ended in an
+    /// error, or it could not be made and is pending.
     fn known_outcome(&self) -> Option<Outcome> {
         None
     }

@@ -15,7 +15,8 @@ use super::attempt_source::AttemptSource;
 use super::call_record::LastResult;
 use super::classifier::{Classifier, TIMED_OUT, of_errors};
 use super::driver_state::DriverState;
-use super::{AttemptEnd, CallReport, Error, Retrier};
+use super::history::Mark;
+use super::{AttemptEnd, CallReport, Error, NextStep, Retrier};
 use crate::clock::Sleep;
 
 pin_project! {
@@ -136,21 +137,28 @@ where
     #[inline]
     fn poll_observed(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, Error<E>>>> {
         let polled = self.poll_source(context);
-        let (result, outcome) = match (polled, self.attempts.known_outcome()) {
-            (Poll::Ready(result), Some(outcome)) => (Some(result), outcome),
-            (Poll::Ready(result), None) => {
-                let outcome = self.classifier.classify(&result);
-                if let (Ok(_), Verdict::Ok) = (&result, outcome.verdict) {
-                    self.attempts.as_mut().clear();
-                    return Poll::Ready(Some(self.succeed(result, &outcome)));
+        let (result, outcome) = match polled {
+            Poll::Ready(result) => {
+                let known = result.as_ref().err().and_then(|_| self.attempts.known_outcome());
+                let outcome = known.unwrap_or_else(|| self.classifier.classify(&result));
+                match result {
+                    Ok(value) if outcome.verdict == Verdict::Ok && !A::NOTES_END => {
+                        self.attempts.as_mut().clear();
+                        let Some(end) = self.state.as_mut().succeed_observed(&outcome) else {
+                            return Poll::Ready(Some(Ok(value)));
+                        };
+                        return Poll::Ready(Some(self.report(Ok(value), (end, outcome))));
+                    }
+                    result => (Some(result), outcome),
                 }
-                (Some(result), outcome)
             }
-            (Poll::Pending, Some(outcome)) => (None, outcome),
-            (Poll::Pending, None) => {
-                ready!(self.state.as_mut().poll_limit(context));
-                (None, TIMED_OUT)
-            }
+            Poll::Pending => match self.attempts.known_outcome() {
+                Some(outcome) => (None, outcome),
+                None => {
+                    ready!(self.state.as_mut().poll_limit(context));
+                    (None, TIMED_OUT)
+                }
+            },
         };
         self.attempts.as_mut().clear();
         self.settle(result, outcome);
@@ -169,12 +177,14 @@ where
         self.classifier.poll_waiting(context).is_pending()
     }
 
-    /// The attempt under way succeeded, and was dropped.
-    #[inline]
-    fn succeed(&mut self, result: Result<T, E>, outcome: &Outcome) -> Result<T, Error<E>> {
-        if let Some(end) = self.state.as_mut().succeed_observed(outcome) {
-            self.classifier.on_attempt(&AttemptEnd::new(end, Some(&result), outcome));
-        }
+    /// The call ended with this success, and a report was wanted.
+    #[cold]
+    fn report(
+        &mut self,
+        result: Result<T, E>,
+        (end, outcome): ((Mark, NextStep), Outcome),
+    ) -> Result<T, Error<E>> {
+        self.classifier.on_attempt(&AttemptEnd::new(end, Some(&result), &outcome));
         result.map_err(|_| unreachable!("a success has no error"))
     }
 

@@ -155,8 +155,6 @@ pin_project! {
         op: F,
         #[pin]
         round: Option<Fut>,
-        // The outcome of the round that was answered last.
-        outcome: Option<Outcome>,
     }
 }
 
@@ -169,6 +167,7 @@ where
 {
     const TIMED: bool = true;
     const REPLIES: bool = true;
+    const NOTES_END: bool = true;
 
     fn start(
         self: Pin<&mut Self>,
@@ -176,7 +175,6 @@ where
         _: impl Fn() -> Instant,
     ) -> bool {
         let mut parts = self.project();
-        *parts.outcome = None;
         let items = parts.pending.begin().to_vec();
         parts.round.set(Some((parts.op)(items)));
         true
@@ -193,13 +191,7 @@ where
         let answers = ready!(round.poll(context));
         drop(inside);
         let outcome = parts.pending.settle(answers);
-        *parts.outcome = Some(outcome);
         Poll::Ready(Ok(BatchRound { outcome, done: None }))
-    }
-
-    /// So that the end of the call is noted in the last round, though it succeeded.
-    fn known_outcome(&self) -> Option<Outcome> {
-        self.outcome
     }
 
     fn clear(self: Pin<&mut Self>) {
@@ -248,7 +240,7 @@ where
     fn into_future(self) -> Self::IntoFuture {
         let Batched { items, op } = self.op;
         let pending = Pending::new(items, self.classifier, self.idempotent);
-        let rounds = BatchRounds { pending, op, round: None, outcome: None };
+        let rounds = BatchRounds { pending, op, round: None };
         let call = ActiveCall::new(self.destination.into_retrier(), None, self.idempotent);
         BatchFuture { call: CallFuture::new(rounds, call, ByRound, self.report) }
     }
