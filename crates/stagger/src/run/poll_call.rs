@@ -73,6 +73,10 @@ where
                     }
                     let next = call.state.as_mut().poll_attempt((A::TIMED, held), context);
                     if !ready!(next) {
+                        if const { J::OF_ERROR.is_some() } {
+                            let error = call.state.as_mut().end_with(&mut call.last.error);
+                            return Poll::Ready(Err(error));
+                        }
                         return Poll::Ready(call.end());
                     }
                 }
@@ -202,9 +206,6 @@ where
     /// The result of a call that has ended.
     #[inline]
     fn end(&mut self) -> Result<T, Error<E>> {
-        if const { J::OF_ERROR.is_some() } {
-            return Err(self.state.as_mut().end_with(&mut self.last.error));
-        }
         let end = self.state.as_mut().end();
         if A::REPLIES {
             if let (Some(reply), Some(done)) = (self.last.reply(), end.done) {
