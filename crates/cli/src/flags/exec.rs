@@ -32,6 +32,8 @@ const STDIN_LIMIT: u64 = 64 << 20;
 /// The flags of `stagger exec`.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
+#[command(override_usage = "stagger exec [OPTIONS] -- <CMD>...\n       \
+    stagger exec [OPTIONS] --until <CHECK> [-- <CMD>...]")]
 pub(crate) struct ExecFlags {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,

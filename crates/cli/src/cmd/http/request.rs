@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 
 use bytes::Bytes;
+use clap::error::ErrorKind;
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
     HeaderValue, RANGE, TRANSFER_ENCODING,
@@ -40,6 +41,10 @@ impl Content {
     /// # Errors
     /// A flag that is no HTTP, or a file that cannot be read.
     pub(super) fn of(flags: &HttpFlags) -> Result<Self, CommandError> {
+        if flags.head && !flags.data.is_empty() && !flags.get {
+            let why = "the argument '--head' cannot be used with '--data <DATA>'";
+            return Err(CommandError::flag(ErrorKind::ArgumentConflict, why));
+        }
         let (form, method) = (form(flags)?, method(flags)?);
         let mut headers = headers(flags, form.as_ref())?;
         if let Some(range) = &flags.range {

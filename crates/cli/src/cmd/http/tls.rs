@@ -7,6 +7,7 @@ use std::{env, ffi::OsString};
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
@@ -29,23 +30,29 @@ const PEM: &str = "a file of certificates in PEM";
 /// A file that cannot be read or has no certificates.
 pub(crate) fn tls(trusted: Option<&Path>, insecure: bool) -> Result<ClientConfig, CommandError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let named = trusted.map_or_else(|| Ok(Vec::new()), |file| certificates("--cacert", file))?;
-    let mut roots = match of_environment(env::var_os(FILE), env::var_os(FOLDERS))? {
-        Some(certificates) => store(&certificates),
-        None => RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() },
-    };
-    for (file, certificate) in
-        trusted.iter().flat_map(|file| named.iter().map(move |it| (file, it)))
-    {
-        let added = roots.add(certificate.clone());
-        added.map_err(|_| CommandError::invalid("--cacert", &file.display().to_string(), PEM))?;
+    let environment = of_environment(env::var_os(FILE), env::var_os(FOLDERS))?;
+    let mut roots = RootCertStore::empty();
+    if environment.is_none() {
+        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    }
+    let mut named = environment.unwrap_or_default();
+    roots.add_parsable_certificates(named.iter().cloned());
+    if let Some(file) = trusted {
+        for certificate in certificates("--cacert", file)? {
+            roots
+                .add(certificate.clone())
+                .map_err(|_| CommandError::invalid("--cacert", &file.display().to_string(), PEM))?;
+            named.push(certificate);
+        }
     }
     let failed =
         |error: &dyn ToString| CommandError::File(format!("error: no TLS: {}", error.to_string()));
-    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-        .build()
-        .map_err(|error| failed(&error))?;
-    let verifier = Verifier { inner, named, insecure };
+    let algorithms = provider.signature_verification_algorithms;
+    let roots = Some(Arc::new(roots)).filter(|roots| !roots.is_empty());
+    let verifier =
+        |roots| WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
+    let by_roots = roots.map(verifier).transpose().map_err(|error| failed(&error))?;
+    let verifier = Verifier { by_roots, algorithms, named, insecure };
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| failed(&error))?
@@ -82,13 +89,6 @@ fn of_environment(
     Ok(Some(all))
 }
 
-/// Roots of certificates, without those that are none.
-fn store(certificates: &[CertificateDer<'static>]) -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(certificates.iter().cloned());
-    roots
-}
-
 /// The certificates of a file that a flag or a variable names.
 fn certificates(flag: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>, CommandError> {
     let name = file.display().to_string();
@@ -105,8 +105,10 @@ fn certificates(flag: &str, file: &Path) -> Result<Vec<CertificateDer<'static>>,
 /// server too, although it is marked as one of an authority. `openssl req -x509` makes such certificates.
 #[derive(Debug)]
 struct Verifier {
-    inner: Arc<WebPkiServerVerifier>,
-    /// The certificates of `--cacert`.
+    /// None where nothing is trusted, such as in a folder without certificates.
+    by_roots: Option<Arc<WebPkiServerVerifier>>,
+    algorithms: WebPkiSupportedAlgorithms,
+    /// The certificates of `--cacert` and of the environment.
     named: Vec<CertificateDer<'static>>,
     /// Whether every certificate is trusted.
     insecure: bool,
@@ -124,13 +126,17 @@ impl ServerCertVerifier for Verifier {
         if self.insecure {
             return Ok(ServerCertVerified::assertion());
         }
-        let verified = self.inner.verify_server_cert(certificate, chain, server, ocsp, now);
+        let unknown = || Err(Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        let Some(by_roots) = &self.by_roots else { return unknown() };
+        let verified = by_roots.verify_server_cert(certificate, chain, server, ocsp, now);
         match verified {
             // webpki looks at the dates before it looks at this mark, and at the name after it.
             Err(error) if is_authority(&error) && self.named.contains(certificate) => {
                 verify_server_name(&ParsedCertificate::try_from(certificate)?, server)?;
                 Ok(ServerCertVerified::assertion())
             }
+            // It signs itself, so nobody else has issued it.
+            Err(error) if is_authority(&error) => unknown(),
             verified => verified,
         }
     }
@@ -141,7 +147,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls12_signature(message, certificate, signed)
+        verify_tls12_signature(message, certificate, signed, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -150,11 +156,11 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.inner.verify_tls13_signature(message, certificate, signed)
+        verify_tls13_signature(message, certificate, signed, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
+        self.algorithms.supported_schemes()
     }
 }
 
