@@ -29,7 +29,7 @@ pub(crate) fn shell(script: &OsString) -> Command {
     command
 }
 
-/// Where a side command prints: standard output is the attempts' own.
+/// The place where a side command prints: standard output is the attempts' own.
 pub(crate) fn on_standard_error() -> Stdio {
     io::stderr().as_fd().try_clone_to_owned().map_or_else(|_| Stdio::null(), Stdio::from)
 }

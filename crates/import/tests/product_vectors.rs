@@ -77,13 +77,13 @@ fn an_imported_policy_had_other_attempts_or_delays_than_its_product() {
 }
 
 /// A client of an imported policy, and a server that answers by the number of the call.
-struct Client {
+struct ImportedClient {
     policy: Policy,
     ledger: PlainLedger,
     calls: u32,
 }
 
-impl Client {
+impl ImportedClient {
     fn of(config: &str) -> Self {
         let imported = import(config, None).expect("a service config");
         let policy = imported.policies[0].policy;
@@ -118,11 +118,11 @@ impl Client {
 struct Sequence {
     #[serde(default)]
     ok_calls: Vec<u32>,
-    steps: Vec<Step>,
+    steps: Vec<RpcStep>,
 }
 
 #[derive(Deserialize)]
-struct Step {
+struct RpcStep {
     code: String,
     last_call: u32,
 }
@@ -143,7 +143,7 @@ fn config(more: &str) -> String {
 #[test]
 fn an_imported_service_config_made_other_attempts_than_grpc_go() {
     let sequence: Sequence = serde_json::from_str(RETRIES).expect("the vectors are JSON");
-    let mut client = Client::of(&config(""));
+    let mut client = ImportedClient::of(&config(""));
     // The numbers of the server's answers are in the note of the file.
     let server = |call| match call {
         0 | 2 | 5 => Verdict::Ok,
@@ -165,7 +165,7 @@ fn an_imported_service_config_made_other_attempts_than_grpc_go() {
 fn an_imported_throttle_allowed_other_retries_than_grpc_go() {
     let sequence: Sequence = serde_json::from_str(THROTTLED).expect("the vectors are JSON");
     let throttling = r#", "retryThrottling": { "maxTokens": 10, "tokenRatio": 0.5 }"#;
-    let mut client = Client::of(&config(throttling));
+    let mut client = ImportedClient::of(&config(throttling));
     let budget = client.policy.budget();
     assert!(matches!(budget, BudgetPlan::Throttle(_)), "{budget:?}");
     let server = |call| match sequence.ok_calls.contains(&call) {

@@ -18,7 +18,7 @@ use super::download::{Download, DownloadRules};
 use super::policy::{AttemptsMade, HttpFailure, policy};
 use super::reporter::HttpReporter;
 use super::request::{self, Content, client};
-use super::target::Target;
+use super::target::HttpTarget;
 use crate::command_error::CommandError;
 use crate::flags::{ContinueAt, HttpFlags};
 use crate::streams;
@@ -105,10 +105,10 @@ impl Exchange {
     /// A flag or a file that is wrong.
     pub(super) fn all(flags: &HttpFlags) -> Result<Vec<Self>, CommandError> {
         let policy = policy(flags)?;
-        let targets = Target::all(flags)?;
+        let targets = HttpTarget::all(flags)?;
         let client = client(flags)?;
         let content = Content::of(flags)?;
-        let exchange = |target: Target| {
+        let exchange = |target: HttpTarget| {
             let mut request = request::request(flags, &client, &content, &target)?;
             let rules = rules(flags, &target, &request)?;
             let download = Download::new(target.place, rules);
@@ -207,10 +207,10 @@ impl Exchange {
     }
 }
 
-/// What the flags say of the body of a target.
+/// The rules of the flags for the body of a target.
 fn rules(
     flags: &HttpFlags,
-    target: &Target,
+    target: &HttpTarget,
     request: &Request,
 ) -> Result<DownloadRules, CommandError> {
     let length = || match target.place.as_deref().map(fs::metadata) {

@@ -7,14 +7,14 @@ use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 
 /// A body on its way out of its coding, piece by piece.
 #[derive(Debug)]
-pub(super) enum Decoder {
+pub(super) enum ContentDecoder {
     /// Its bytes are the body.
     Identity,
     /// Boxed because its window takes some 40 KiB.
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
 }
 
-impl Decoder {
+impl ContentDecoder {
     /// The decoder for a reply with these headers.
     ///
     /// # Errors
@@ -79,7 +79,7 @@ mod tests {
         encoder.write_all(&text).unwrap();
         let zipped = encoder.finish().unwrap();
         for size in [1, 7, zipped.len()] {
-            let mut decoder = Decoder::of(&coded("GZIP")).unwrap();
+            let mut decoder = ContentDecoder::of(&coded("GZIP")).unwrap();
             let mut out = Vec::new();
             for piece in zipped.chunks(size) {
                 out.extend(decoder.decode(piece).unwrap());
@@ -87,10 +87,10 @@ mod tests {
             out.extend(decoder.finish().unwrap());
             assert!(out == text, "in pieces of {size}");
         }
-        let mut decoder = Decoder::of(&coded("gzip")).unwrap();
+        let mut decoder = ContentDecoder::of(&coded("gzip")).unwrap();
         decoder.decode(&zipped[..zipped.len() / 2]).unwrap();
         assert!(decoder.finish().is_err(), "half of it is no body");
-        assert!(Decoder::of(&coded("gzip")).unwrap().decode(b"plain text").is_err());
-        assert_eq!(Decoder::of(&coded("br")).unwrap_err(), "br");
+        assert!(ContentDecoder::of(&coded("gzip")).unwrap().decode(b"plain text").is_err());
+        assert_eq!(ContentDecoder::of(&coded("br")).unwrap_err(), "br");
     }
 }

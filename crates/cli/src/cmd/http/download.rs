@@ -11,7 +11,7 @@ use reqwest::header::{
 };
 use reqwest::{Response, StatusCode};
 
-use super::decoder::Decoder;
+use super::decoder::ContentDecoder;
 use super::policy::{HttpFailure, deepest};
 use crate::streams;
 
@@ -21,7 +21,7 @@ pub(super) struct Download {
     place: Option<PathBuf>,
     rules: DownloadRules,
     /// The decoder of the body under way.
-    decoder: Decoder,
+    decoder: ContentDecoder,
     /// None until the first reply.
     writer: Option<ReplyWriter>,
     received: u64,
@@ -29,7 +29,7 @@ pub(super) struct Download {
     validator: Option<HeaderValue>,
 }
 
-/// What the flags say of a body.
+/// The rules of the flags for a body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DownloadRules {
     /// Whether status and headers come before the body.
@@ -44,7 +44,7 @@ pub(super) struct DownloadRules {
 
 impl Download {
     pub(super) const fn new(place: Option<PathBuf>, rules: DownloadRules) -> Self {
-        let (decoder, received) = (Decoder::Identity, rules.kept);
+        let (decoder, received) = (ContentDecoder::Identity, rules.kept);
         Self { place, rules, decoder, writer: None, received, validator: None }
     }
 
@@ -119,7 +119,7 @@ impl Download {
         if self.rules.compressed {
             let unknown =
                 |coding| format!("the reply has a coding that was not asked for: {coding}");
-            self.decoder = Decoder::of(reply.headers())
+            self.decoder = ContentDecoder::of(reply.headers())
                 .map_err(|coding| HttpFailure::Coding(unknown(coding)))?;
         }
         self.received = 0;

@@ -19,7 +19,7 @@ pub(super) struct Multipart {
 }
 
 /// One field: its content, and for uploads the name and the type of the file.
-struct Field {
+struct FormField {
     name: String,
     content: Vec<u8>,
     file: Option<String>,
@@ -36,12 +36,12 @@ impl Multipart {
         entropy: &mut impl Entropy,
     ) -> Result<Self, CommandError> {
         let fields: Result<Vec<_>, _> =
-            fields.iter().map(|field| Field::of(field.as_ref())).collect();
+            fields.iter().map(|field| FormField::of(field.as_ref())).collect();
         let fields = fields?;
         let boundary = loop {
             let boundary =
                 format!("stagger-{:016x}{:016x}", entropy.next_u64(), entropy.next_u64());
-            let is_in = |field: &Field| {
+            let is_in = |field: &FormField| {
                 field.content.windows(boundary.len()).any(|part| part == boundary.as_bytes())
             };
             if !fields.iter().any(is_in) {
@@ -59,7 +59,7 @@ impl Multipart {
     }
 }
 
-impl Field {
+impl FormField {
     fn of(text: &OsStr) -> Result<Self, CommandError> {
         let shown = text.display().to_string();
         let refused =

@@ -19,7 +19,7 @@ use stagger_core::Span;
 
 use super::multipart::Multipart;
 use super::reporter::without_userinfo;
-use super::target::Target;
+use super::target::HttpTarget;
 use super::tls::tls;
 use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
@@ -66,7 +66,7 @@ pub(super) fn request(
     flags: &HttpFlags,
     client: &Client,
     content: &Content,
-    target: &Target,
+    target: &HttpTarget,
 ) -> Result<Request, CommandError> {
     // The builder turns name and password of the URL into a header, which all later headers replace.
     let built = client.request(content.method.clone(), target.url.clone()).build();

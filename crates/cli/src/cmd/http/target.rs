@@ -11,7 +11,7 @@ use crate::flags::HttpFlags;
 
 /// A URL, and the file that gets the body of its reply.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct HttpTarget {
     pub(super) url: Url,
     /// The URL as it was written, without name and password.
     pub(super) shown: String,
@@ -19,11 +19,11 @@ pub(super) struct Target {
     pub(super) place: Option<PathBuf>,
 }
 
-impl Target {
+impl HttpTarget {
     /// All of them, in order.
     ///
     /// # Errors
-    /// What is no URL, and places that cannot be written.
+    /// Text that is no URL, and places that cannot be written.
     pub(super) fn all(flags: &HttpFlags) -> Result<Vec<Self>, CommandError> {
         let query = query(flags)?;
         let named = flags.output.len().max(usize::from(flags.remote_name));
