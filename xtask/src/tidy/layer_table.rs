@@ -204,10 +204,14 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/exec/src/",
         &[
-            &["budget", "output", "process_group", "signals"],
+            &["host_file", "output_rules", "process_group", "signals", "engine_policy"],
+            &["budget", "cool_off", "output"],
             &["command", "outcome", "terminal"],
             &["reporter", "retry_rules"],
             &["context"],
+            &["ending"],
+            &["side_command"],
+            &["check", "hooks"],
             &["supervisor"],
             &["call"],
         ],

@@ -19,7 +19,7 @@ pub(crate) use command::{Command, DemoFlags, Flags};
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags, preset};
 pub(crate) use dispatcher::{ServeFlags, StoreCommand, StoreFlags};
 pub(crate) use exec::{Attempts, ExecFlags, PolicyFlags, StdinMode};
-pub(crate) use http::{HttpFlags, HttpFormat};
+pub(crate) use http::{ContinueAt, HttpFlags, HttpFormat, Statuses};
 pub(crate) use new_policies::{ChooseFlags, ChooseFormat, ExportFlags, ImportFlags, ImportFormat};
 pub(crate) use operator::{OperatorCommand, OperatorFlags};
 pub(crate) use policies::{CallsFlags, Deny, ExplainFlags, ExplainFormat, LintFlags, LintFormat};
