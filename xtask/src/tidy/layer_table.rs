@@ -102,6 +102,16 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     (
+        "crates/load/src/",
+        &[
+            &["error", "attempt_tag"],
+            &["load_row", "open_files", "destination", "connections", "gauge"],
+            // A bound judges what is foreseen, and refuses to foresee what is too large.
+            &["bounds forecast"],
+            &["callers", "comparison", "server"],
+        ],
+    ),
+    (
         "crates/report/src/",
         &[
             &["style", "numbers", "grid"],
