@@ -60,9 +60,9 @@ impl LoadUrl {
         }
         let text = authority.host();
         let host = text.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(text);
-        let port = match authority.port() {
-            Some(port) => port.as_str().parse().ok().filter(|&port| port > 0),
-            None if authority.as_str().ends_with(':') => None,
+        let rest = authority.as_str().strip_prefix(text).unwrap_or_default();
+        let port = match rest.strip_prefix(':') {
+            Some(port) => port.parse().ok().filter(|&port| port > 0),
             None => Some(HTTP_PORT),
         };
         let port = port.ok_or_else(|| wrong("have a port from 1 to 65535"))?;
@@ -191,6 +191,8 @@ mod tests {
             "/x",
             "http://127.0.0.1:0/",
             "http://127.0.0.1:99999/",
+            "http://127.0.0.1:/",
+            "http://[::1]:1:2/",
             "http:///x",
             "http://127.0.0.1/ x",
             "",

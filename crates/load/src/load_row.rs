@@ -27,7 +27,8 @@ pub struct SkippedRow {
 /// ```
 /// use stagger_load::LoadRows;
 /// use stagger_sim::{Named, StormOptions};
-/// let herd = Named::find("herd").expect("it ships").scenario(&StormOptions::default())?;
+/// let options = StormOptions { callers: Some(200), ..StormOptions::default() };
+/// let herd = Named::find("herd").expect("it ships").scenario(&options)?;
 /// let rows = LoadRows::of(&herd)?;
 /// assert!(rows.rows.iter().any(|row| row.name == "full"));
 /// assert!(rows.skipped.iter().all(|row| row.reason.contains("law")));
@@ -53,7 +54,7 @@ impl LoadRows {
     pub fn of(scenario: &Scenario) -> Result<Self, LoadError> {
         let [case] = &scenario.cases[..] else {
             return Err(LoadError::scenario(format!(
-                "the scenario '{}' has {} cases, and a run over sockets plays one: set the value that varies",
+                "the scenario '{}' has {} cases, and a run over sockets plays one: set the value that varies, as by --callers or --up-at",
                 scenario.name,
                 scenario.cases.len()
             )));
@@ -110,9 +111,14 @@ mod tests {
 
     #[test]
     fn a_scenario_of_layers_or_of_many_cases_was_played() {
-        for (name, refused) in [("contention", "contend"), ("lockstep", "cases")] {
+        let some = StormOptions { callers: Some(10), ..StormOptions::default() };
+        for (name, options, refused) in [
+            ("contention", some, "contend"),
+            ("lockstep", StormOptions::default(), "cases"),
+            ("layers", StormOptions::default(), "layers"),
+        ] {
             let named = CATALOGUE.iter().find(|named| named.name == name).expect("it ships");
-            let scenario = named.scenario(&StormOptions::default()).expect("its own options");
+            let scenario = named.scenario(&options).expect("options that it knows");
             let error = LoadRows::of(&scenario).expect_err(name);
             assert!(error.is_scenario() && error.to_string().contains(refused), "{error}");
         }

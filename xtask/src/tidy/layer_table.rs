@@ -249,7 +249,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "xtask/src/",
         &[
-            &["checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
+            &["against", "checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
             &["outages", "release"],
             &["chore"],
         ],

@@ -11,6 +11,7 @@ use stagger_replay::{AccessLogFormat as LogFormat, LogMap};
 use stagger_sim::{CATALOGUE, Equal, Law};
 
 use super::completions::Offers;
+use super::load::LoadFlags;
 use super::replay::ReplayFlags;
 use crate::outages::OUTAGES;
 use crate::policy_file::PolicyArgument;
@@ -119,6 +120,9 @@ pub(crate) struct StormFlags {
 
     #[command(flatten)]
     pub(crate) replay: ReplayFlags,
+
+    #[command(flatten)]
+    pub(crate) load: LoadFlags,
 
     /// Also write a page with the answer, the pictures and all figures: one HTML file
     #[arg(long, value_name = "FILE")]
