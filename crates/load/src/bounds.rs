@@ -93,6 +93,8 @@ impl LoadBounds {
         }
         let total = forecasts.iter().fold(Span::ZERO, |sum, forecast| sum + forecast.length());
         if total > self.time {
+            // People read no nanoseconds.
+            let total = Span::from_millis(total.as_nanos() / 1_000_000);
             return Err(LoadError::bound(format!(
                 "the {} rows take {total} in the lab, one after the other, and the bound is {}: take fewer rows \
                  by --law, or a shorter scenario",

@@ -40,7 +40,7 @@ pub(crate) struct LoadFlags {
         value_parser = clap::value_parser!(u32).range(1..=i64::from(BOUNDS.rate)))]
     pub(crate) most_rate: Option<u32>,
 
-    /// The most time of --against, all rows together [10min, and 2min to another host]
+    /// The most time of --against, all rows together [10m, and 2m to another host]
     #[arg(long, value_name = "TIME", requires = "against", value_parser = most_time)]
     pub(crate) most_time: Option<Span>,
 
