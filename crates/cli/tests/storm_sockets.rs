@@ -139,7 +139,7 @@ fn a_storm_was_sent_to_another_machine_or_beyond_a_bound() {
     }
     for (args, words) in [
         (["storm", "stall", "--against", here], "has 4 cases"),
-        (["storm", "layers", "--against", here], "layers of callers"),
+        (["storm", "layers", "--against", here], "has 2 cases"),
         (["storm", "list", "--against", here], "does not apply to 'list'"),
         (["storm", "shapes", "--serve", "127.0.0.1:0"], "does not apply to 'shapes'"),
     ] {

@@ -25,14 +25,9 @@ pub struct LoadBounds {
     pub rate: u32,
     /// The time of all runs together.
     pub time: Span,
-    /// Connections that are open at once.
+    /// ConnectionPool that are open at once.
     pub connections: u32,
 }
-
-/// Calls of one run: a call that waits takes about a kilobyte, so that they fit into a gigabyte.
-const MOST_CALLS: u64 = 1_000_000;
-/// Attempts of one run: the lab keeps each of them to foresee connections, with 48 bytes.
-const MOST_ATTEMPTS: u64 = 4_000_000;
 
 impl LoadBounds {
     /// The bounds towards this machine. 20 000 attempts a second are more than one process sends on time; ten
@@ -52,21 +47,6 @@ impl LoadBounds {
             time: time.unwrap_or(Span::MAX).min(self.time),
             connections: connections.unwrap_or(u32::MAX).min(self.connections),
         }
-    }
-
-    /// Refuses a run of so many calls and attempts, before more is foreseen of it.
-    pub(crate) fn check_size(row: &str, calls: u64, attempts: u64) -> Result<(), LoadError> {
-        for (name, count, most) in
-            [("calls", calls, MOST_CALLS), ("attempts", attempts, MOST_ATTEMPTS)]
-        {
-            if count > most {
-                return Err(LoadError::bound(format!(
-                    "'{row}' makes {count} {name} in the lab, and a run over sockets at most {most}: take a \
-                     smaller scenario"
-                )));
-            }
-        }
-        Ok(())
     }
 
     /// Refuses what the lab foresees beyond a bound.
@@ -135,12 +115,5 @@ mod tests {
         assert!(connections.contains("50 attempts in flight"), "{connections}");
         let time = refused(None, Some(Span::from_millis(5)), None);
         assert!(time.starts_with("the 1 rows take 10ms in the lab"), "{time}");
-    }
-
-    #[test]
-    fn a_million_calls_and_one_were_played() {
-        let refused = LoadForecast::of(&herd(1_000_001), 1).expect_err("too many");
-        assert!(refused.is_bound());
-        assert!(refused.to_string().contains("1000001 calls"), "{refused}");
     }
 }

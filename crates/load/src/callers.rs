@@ -17,8 +17,8 @@ use tokio::task::JoinSet;
 
 use crate::attempt_tag::{AttemptTag, TAG_HEADER};
 use crate::bounds::LoadBounds;
-use crate::connections::{Connections, ExchangeError};
-use crate::destination::Destination;
+use crate::connections::{ConnectionPool, ExchangeError};
+use crate::destination::LoadTarget;
 use crate::gauge::{Gauge, LoadMeasurement, RunEnd};
 use crate::load_row::LoadRow;
 
@@ -51,7 +51,7 @@ impl<'r> LoadRun<'r> {
     /// connections are closed.
     pub async fn play(
         &self,
-        destination: &Destination,
+        destination: &LoadTarget,
         interrupted: impl Fn() -> bool,
     ) -> LoadMeasurement {
         let plan = &self.row.plan;
@@ -97,7 +97,7 @@ struct Callers {
     delays: RandomStream,
     authority: String,
     path: String,
-    connections: Connections,
+    connections: ConnectionPool,
     gauge: Gauge,
     /// The retriers of all processes, by the number of their caller and their own.
     retriers: Mutex<BTreeMap<(usize, u32), Retrier>>,
@@ -115,7 +115,7 @@ struct DueCall {
 }
 
 impl Callers {
-    fn new(run: &LoadRun<'_>, destination: &Destination) -> Self {
+    fn new(run: &LoadRun<'_>, destination: &LoadTarget) -> Self {
         let plan = run.row.plan.clone();
         let most = usize::try_from(run.bounds.connections).unwrap_or(usize::MAX);
         Self {
@@ -126,7 +126,7 @@ impl Callers {
             delays: RandomStream::new(run.seed, Purpose::Delay),
             authority: destination.authority.clone(),
             path: destination.path.clone(),
-            connections: Connections::new(destination.address, most),
+            connections: ConnectionPool::new(destination.address, most),
             gauge: Gauge::new(&plan, LEAD, run.bounds.rate),
             retriers: Mutex::default(),
             calls: AtomicU32::new(0),

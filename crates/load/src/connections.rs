@@ -1,4 +1,4 @@
-//! Connections to one address, bounded in number, each used again while the server keeps it open.
+//! ConnectionPool to one address, bounded in number, each used again while the server keeps it open.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -25,10 +25,10 @@ const MOST_BODY_BYTES: usize = 1024 * 1_024;
 
 /// The connections of one run.
 #[derive(Debug)]
-pub(crate) struct Connections {
+pub(crate) struct ConnectionPool {
     address: SocketAddr,
     free: Arc<Semaphore>,
-    idle: Mutex<VecDeque<Connection>>,
+    idle: Mutex<VecDeque<PooledConnection>>,
 }
 
 /// A failed exchange.
@@ -44,19 +44,19 @@ pub(crate) enum ExchangeError {
 
 /// One connection. It is closed when this is dropped, even in the middle of an answer.
 #[derive(Debug)]
-struct Connection {
+struct PooledConnection {
     sender: SendRequest<Empty<Bytes>>,
     driver: AbortHandle,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Connection {
+impl Drop for PooledConnection {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
-impl Connections {
+impl ConnectionPool {
     /// At most `most` connections to this address.
     pub(crate) fn new(address: SocketAddr, most: usize) -> Self {
         let free = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
@@ -84,7 +84,7 @@ impl Connections {
     }
 
     /// The connection that has been idle for longest, if it can take a request.
-    fn ready(&self) -> Option<Connection> {
+    fn ready(&self) -> Option<PooledConnection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // One whose last answer is being finished goes to the end: each is looked at once.
         for _ in 0..idle.len() {
@@ -99,7 +99,7 @@ impl Connections {
         None
     }
 
-    async fn connect(&self) -> Result<Connection, ExchangeError> {
+    async fn connect(&self) -> Result<PooledConnection, ExchangeError> {
         let permit = self.permit().ok_or(ExchangeError::Full)?;
         let stream = TcpStream::connect(self.address).await.map_err(ExchangeError::Connect)?;
         stream.set_nodelay(true).map_err(ExchangeError::Connect)?;
@@ -111,7 +111,7 @@ impl Connections {
         let (sender, driver) =
             builder.handshake(TokioIo::new(stream)).await.map_err(ExchangeError::Http)?;
         let driver = tokio::spawn(driver).abort_handle();
-        Ok(Connection { sender, driver, _permit: permit })
+        Ok(PooledConnection { sender, driver, _permit: permit })
     }
 
     /// A permit for one more connection, for which an idle one is closed if need be.
@@ -123,7 +123,7 @@ impl Connections {
         Arc::clone(&self.free).try_acquire_owned().ok()
     }
 
-    fn keep(&self, connection: Connection) {
+    fn keep(&self, connection: PooledConnection) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push_back(connection);
     }
 }

@@ -35,7 +35,7 @@ pub struct LoadUrl {
 
 /// A [`LoadUrl`] with the one address that all connections go to, whatever its name means later.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Destination {
+pub struct LoadTarget {
     pub(crate) address: SocketAddr,
     pub(crate) authority: String,
     pub(crate) path: String,
@@ -86,7 +86,7 @@ impl LoadUrl {
     ///
     /// # Errors
     /// A name without an address, or `localhost` with one of another machine.
-    pub async fn resolve(self) -> Result<Destination, LoadError> {
+    pub async fn resolve(self) -> Result<LoadTarget, LoadError> {
         let found = lookup_host((self.host.as_str(), self.port)).await;
         let found = found.map_err(|error| {
             LoadError::system(format!("the host '{}' cannot be looked up: {error}", self.host))
@@ -96,7 +96,7 @@ impl LoadUrl {
     }
 
     /// The destination at the first of these addresses.
-    fn pinned(self, addresses: &[SocketAddr]) -> Result<Destination, LoadError> {
+    fn pinned(self, addresses: &[SocketAddr]) -> Result<LoadTarget, LoadError> {
         let Self { host, authority, path, only_loopback, .. } = self;
         let other = addresses.iter().find(|address| !is_loopback(address.ip()));
         if let Some(other) = other.filter(|_| only_loopback) {
@@ -106,13 +106,13 @@ impl LoadUrl {
             )));
         }
         match addresses.first() {
-            Some(&address) => Ok(Destination { address, authority, path }),
+            Some(&address) => Ok(LoadTarget { address, authority, path }),
             None => Err(LoadError::system(format!("the host '{host}' has no address"))),
         }
     }
 }
 
-impl Destination {
+impl LoadTarget {
     /// The address that all connections go to.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {

@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use stagger_core::{Instant, Span};
 use stagger_sim::{Played, PlayedAttempt, Simulation};
 
-use crate::bounds::LoadBounds;
 use crate::error::LoadError;
 use crate::load_row::LoadRow;
 
@@ -37,6 +36,11 @@ pub struct LoadForecast {
     pub most_in_flight: u64,
 }
 
+/// Calls of one run: a call that waits takes about a kilobyte, so that they fit into a gigabyte.
+const MOST_CALLS: u64 = 1_000_000;
+/// Attempts of one run: the lab keeps each of them to foresee connections, with 48 bytes.
+const MOST_ATTEMPTS: u64 = 4_000_000;
+
 impl LoadForecast {
     /// Plays a row in the lab.
     ///
@@ -44,7 +48,7 @@ impl LoadForecast {
     /// More calls or attempts than a run over sockets may have.
     pub fn of(row: &LoadRow, seed: u64) -> Result<Self, LoadError> {
         let played = Simulation::new().play(&row.plan, seed);
-        LoadBounds::check_size(&row.name, played.calls, played.attempts.total)?;
+        check_size(&row.name, played.calls, played.attempts.total)?;
         let (_, attempts) = PlayedAttempt::of_run(&row.plan, seed);
         let never_ended = played.attempts.total.saturating_sub(attempts.len() as u64);
         Ok(Self {
@@ -60,6 +64,20 @@ impl LoadForecast {
     pub const fn length(&self) -> Span {
         self.played.length
     }
+}
+
+/// Refuses a run of so many calls and attempts, before more is foreseen of it.
+fn check_size(row: &str, calls: u64, attempts: u64) -> Result<(), LoadError> {
+    for (name, count, most) in [("calls", calls, MOST_CALLS), ("attempts", attempts, MOST_ATTEMPTS)]
+    {
+        if count > most {
+            return Err(LoadError::bound(format!(
+                "'{row}' makes {count} {name} in the lab, and a run over sockets at most {most}: take a \
+                 smaller scenario"
+            )));
+        }
+    }
+    Ok(())
 }
 
 const SECOND: Span = Span::from_secs(1);
@@ -93,4 +111,21 @@ fn most_in_flight(attempts: &[PlayedAttempt]) -> u64 {
         most = most.max(now);
     }
     u64::try_from(most).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger_sim::{ArrivalProcess, Law, RunPlan, Schedule};
+
+    use super::*;
+
+    #[test]
+    fn a_million_calls_and_one_were_played() {
+        let caller = Law::NoRetry.caller(&Schedule::default()).expect("the default schedule");
+        let plan = RunPlan::new(ArrivalProcess::Together { callers: 1_000_001 }, caller);
+        let row = LoadRow { name: "no-retry".to_owned(), plan };
+        let refused = LoadForecast::of(&row, 1).expect_err("too many");
+        assert!(refused.is_bound());
+        assert!(refused.to_string().contains("1000001 calls"), "{refused}");
+    }
 }

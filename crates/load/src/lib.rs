@@ -18,7 +18,7 @@ pub use attempt_tag::{AttemptTag, TAG_HEADER};
 pub use bounds::LoadBounds;
 pub use callers::LoadRun;
 pub use comparison::{LoadComparison, LoadFigures};
-pub use destination::{Destination, LoadUrl};
+pub use destination::{LoadTarget, LoadUrl};
 pub use error::LoadError;
 pub use forecast::LoadForecast;
 pub use gauge::{AnswerCounts, LoadMeasurement, RunEnd};

@@ -115,10 +115,13 @@ mod tests {
         for (name, options, refused) in [
             ("contention", some, "contend"),
             ("lockstep", StormOptions::default(), "cases"),
-            ("layers", StormOptions::default(), "layers"),
+            ("layers", StormOptions::default(), "several layers of callers"),
         ] {
             let named = CATALOGUE.iter().find(|named| named.name == name).expect("it ships");
-            let scenario = named.scenario(&options).expect("options that it knows");
+            let mut scenario = named.scenario(&options).expect("options that it knows");
+            if name == "layers" {
+                scenario.cases.truncate(1);
+            }
             let error = LoadRows::of(&scenario).expect_err(name);
             assert!(error.is_scenario() && error.to_string().contains(refused), "{error}");
         }

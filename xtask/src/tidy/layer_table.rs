@@ -106,9 +106,9 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         &[
             &["error", "attempt_tag"],
             &["load_row", "open_files", "destination", "connections", "gauge"],
-            // A bound judges what is foreseen, and refuses to foresee what is too large.
-            &["bounds forecast"],
-            &["callers", "comparison", "server"],
+            &["forecast"],
+            &["bounds", "comparison"],
+            &["callers", "server"],
         ],
     ),
     (

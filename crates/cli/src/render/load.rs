@@ -8,7 +8,6 @@ use stagger_text::{SPACE, brief, grouped, hanging, percent, whole};
 
 use super::records::{csv_lines, millis, page};
 use super::table::{align, plain, text};
-use crate::flags::StormFormat;
 
 /// A call that begins later than this begins in another bucket of the figures.
 const LATE: Span = Span::from_millis(50);
@@ -41,58 +40,58 @@ impl LoadReport {
     }
 }
 
-/// The page of a report.
-pub(crate) fn load_page(format: StormFormat, report: &LoadReport, width: usize) -> String {
-    match format {
-        StormFormat::Table => table(report, width),
-        StormFormat::Json => page(&json(report)),
-        StormFormat::Csv => csv(report),
-    }
-}
-
 /// A figure with its name, its text, and its value where a deviation has a meaning.
-struct Figure {
+struct ComparedFigure {
     name: &'static str,
     text: fn(&LoadFigures) -> String,
     value: fn(&LoadFigures) -> Option<f64>,
 }
 
-const FIGURES: [Figure; 8] = [
-    Figure { name: "calls", text: |it| whole(it.calls, SPACE), value: |it| Some(float(it.calls)) },
-    Figure {
+const FIGURES: [ComparedFigure; 8] = [
+    ComparedFigure {
+        name: "calls",
+        text: |it| whole(it.calls, SPACE),
+        value: |it| Some(float(it.calls)),
+    },
+    ComparedFigure {
         name: "attempts",
         text: |it| whole(it.attempts, SPACE),
         value: |it| Some(float(it.attempts)),
     },
-    Figure { name: "peak/s", text: |it| grouped(it.peak, SPACE), value: |it| Some(it.peak) },
-    Figure {
+    ComparedFigure {
+        name: "peak/s",
+        text: |it| grouped(it.peak, SPACE),
+        value: |it| Some(it.peak),
+    },
+    ComparedFigure {
         name: "attempts a call",
         text: |it| it.attempts_a_call.map_or_else(nothing, |it| format!("{it:.2}")),
         value: |it| it.attempts_a_call,
     },
-    Figure {
+    ComparedFigure {
         name: "success",
         text: |it| it.success.map_or_else(nothing, percent),
         value: |it| it.success,
     },
-    Figure {
+    ComparedFigure {
         name: "p50",
         text: |it| it.p50.map_or_else(nothing, brief),
         value: |it| it.p50.map(Span::as_secs_f64),
     },
-    Figure {
+    ComparedFigure {
         name: "p99",
         text: |it| it.p99.map_or_else(nothing, brief),
         value: |it| it.p99.map(Span::as_secs_f64),
     },
-    Figure {
+    ComparedFigure {
         name: "recovers",
         text: |it| recovery(it.recovery),
         value: |it| it.recovery.recovered().map(Span::as_secs_f64),
     },
 ];
 
-fn table(report: &LoadReport, width: usize) -> String {
+/// The report for people.
+pub(crate) fn load_table(report: &LoadReport, width: usize) -> String {
     let LoadReport { scenario, seed, url, .. } = report;
     let title = format!("storm {scenario} against {url}: seed {seed}, one run a row");
     let mut blocks = vec![hanging(&title, width, 2)];
@@ -216,10 +215,11 @@ struct SkippedJson<'r> {
     reason: &'r str,
 }
 
-fn json(report: &LoadReport) -> LoadJson<'_> {
+/// One object.
+pub(crate) fn load_json(report: &LoadReport) -> String {
     let LoadBounds { rate, time, connections } = report.bounds;
     let skipped = report.skipped.iter();
-    LoadJson {
+    page(&LoadJson {
         scenario: &report.scenario,
         seed: report.seed,
         url: &report.url,
@@ -227,7 +227,7 @@ fn json(report: &LoadReport) -> LoadJson<'_> {
         rows: report.rows.iter().map(row).collect(),
         not_begun: report.planned - report.rows.len(),
         skipped: skipped.map(|it| SkippedJson { row: &it.name, reason: it.reason }).collect(),
-    }
+    })
 }
 
 fn row(row: &LoadComparison) -> RowJson<'_> {
@@ -289,7 +289,8 @@ const COLUMNS: [(&str, &[&str]); 16] = [
     ("end", &["end"]),
 ];
 
-fn csv(report: &LoadReport) -> String {
+/// A line a row.
+pub(crate) fn load_csv(report: &LoadReport) -> String {
     csv_lines(None, &COLUMNS, report.rows.iter().map(row))
 }
 

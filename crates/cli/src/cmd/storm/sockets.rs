@@ -4,21 +4,22 @@ use std::future::Future;
 
 use stagger_core::Span;
 use stagger_load::{
-    Destination, LoadBounds, LoadComparison, LoadError, LoadForecast, LoadRow, LoadRows, LoadRun,
+    LoadBounds, LoadComparison, LoadError, LoadForecast, LoadRow, LoadRows, LoadRun, LoadTarget,
     LoadUrl, ScenarioServer, raise_open_files,
 };
 use stagger_sim::Scenario;
 use stagger_text::brief;
 
+use super::pages::load_page;
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
 use crate::interrupt::Interrupt;
-use crate::render::{self, LoadReport};
+use crate::render::LoadReport;
 use crate::streams;
 
 /// The time that a run may take beyond twice its time in the lab, where its server is slower than the model.
 const OVERTIME: Span = Span::from_secs(10);
-/// Connections that a server of ours has open at most: those of one run.
+/// ConnectionPool that a server of ours has open at most: those of one run.
 const SERVED: u64 = 4_096;
 
 /// Plays the scenario over sockets, if that is asked for; `None` if it is not.
@@ -70,7 +71,7 @@ fn against(flags: &StormFlags, scenario: &Scenario, url: &str) -> Result<String,
         }
         Ok(())
     })??;
-    Ok(render::load_page(flags.format, &report, streams::page_width()))
+    Ok(load_page(flags.format, &report))
 }
 
 /// One row that is due.
@@ -84,7 +85,7 @@ impl RowRun<'_> {
     /// Plays the row within the time that is left, and takes its own from that.
     async fn play(
         &self,
-        destination: &Destination,
+        destination: &LoadTarget,
         bounds: LoadBounds,
         left: &mut Span,
         interrupt: &Interrupt,
