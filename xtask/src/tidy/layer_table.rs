@@ -161,7 +161,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     ("crates/macros/src/", &[&["settings"], &["expand"]]),
-    ("crates/playground/src/", &[&["knobs"], &["picture"], &["border"]]),
+    ("crates/playground/src/", &[&["knobs", "outage"], &["picture"], &["border"]]),
     (
         "crates/dispatch/src/",
         &[
