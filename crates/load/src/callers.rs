@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::attempt_tag::{AttemptTag, TAG_HEADER};
 use crate::bounds::LoadBounds;
-use crate::connections::{ConnectionPool, ExchangeError};
+use crate::connections::{BoundedConnections, ExchangeError};
 use crate::destination::LoadTarget;
 use crate::gauge::{Gauge, LoadMeasurement, RunEnd};
 use crate::load_row::LoadRow;
@@ -97,7 +97,7 @@ struct Callers {
     delays: RandomStream,
     authority: String,
     path: String,
-    connections: ConnectionPool,
+    connections: BoundedConnections,
     gauge: Gauge,
     /// The retriers of all processes, by the number of their caller and their own.
     retriers: Mutex<BTreeMap<(usize, u32), Retrier>>,
@@ -126,7 +126,7 @@ impl Callers {
             delays: RandomStream::new(run.seed, Purpose::Delay),
             authority: destination.authority.clone(),
             path: destination.path.clone(),
-            connections: ConnectionPool::new(destination.address, most),
+            connections: BoundedConnections::new(destination.address, most),
             gauge: Gauge::new(&plan, LEAD, run.bounds.rate),
             retriers: Mutex::default(),
             calls: AtomicU32::new(0),

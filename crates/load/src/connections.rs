@@ -1,4 +1,4 @@
-//! ConnectionPool to one address, bounded in number, each used again while the server keeps it open.
+//! BoundedConnections to one address, bounded in number, each used again while the server keeps it open.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -25,7 +25,7 @@ const MOST_BODY_BYTES: usize = 1024 * 1_024;
 
 /// The connections of one run.
 #[derive(Debug)]
-pub(crate) struct ConnectionPool {
+pub(crate) struct BoundedConnections {
     address: SocketAddr,
     free: Arc<Semaphore>,
     idle: Mutex<VecDeque<PooledConnection>>,
@@ -56,7 +56,7 @@ impl Drop for PooledConnection {
     }
 }
 
-impl ConnectionPool {
+impl BoundedConnections {
     /// At most `most` connections to this address.
     pub(crate) fn new(address: SocketAddr, most: usize) -> Self {
         let free = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));

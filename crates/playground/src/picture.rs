@@ -54,10 +54,7 @@ impl Picture {
     }
 
     /// Plays an outage under a steady load.
-    ///
-    /// # Errors
-    /// What the engine refuses.
-    pub fn of_outage(knobs: &OutageKnobs) -> Result<Self, ConfigError> {
+    fn of_outage(knobs: &OutageKnobs) -> Result<Self, ConfigError> {
         Ok(Self::of_scenario(&knobs.scenario()?))
     }
 

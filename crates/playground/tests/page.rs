@@ -14,11 +14,12 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/i
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/lab.js");
 
 /// The windows that pictures are taken of.
-const WINDOWS: [(&str, u32, &str); 4] = [
+const WINDOWS: [(&str, u32, &str); 5] = [
     ("light", 1280, "light"),
     ("dark", 1280, "dark"),
-    ("narrow", 360, "light"),
-    ("narrow-dark", 360, "dark"),
+    ("narrow", 390, "light"),
+    ("narrow-dark", 390, "dark"),
+    ("narrowest", 360, "light"),
 ];
 
 /// Settings whose pictures are kept: their name, and the address after `#`.
@@ -265,7 +266,7 @@ fn the_page_looks_whole_in_every_window_and_asks_nobody() {
 #[test]
 fn a_preset_had_no_verdict_or_one_without_its_condition() {
     let Some(mut show) = Show::begin("verdict") else { return };
-    let stalled = "2\u{2009}800 attempts a second, more than it serves";
+    let stalled = "2\u{202f}800 attempts a second, more than it serves";
     for (storm, verdict, condition) in [
         ("", "With full jitter, all are served", "times what it can serve"),
         ("preset=stall", "it has not recovered", stalled),
@@ -280,10 +281,10 @@ fn a_preset_had_no_verdict_or_one_without_its_condition() {
             "it has not recovered",
             "than the 200 that are served within the timeout",
         ),
-        ("preset=timeout&timeout=10000", "It recovers", "10\u{2009}000 that are served within"),
+        ("preset=timeout&timeout=10000", "It recovers", "10\u{202f}000 that are served within"),
         ("preset=budget", "It recovers", "770 attempts a second, no more than it serves"),
         ("preset=budget&budget=0", "it has not recovered", stalled),
-        ("preset=breaker", "recover", "an open breaker cuts the attempts"),
+        ("preset=breaker", "It recovers", "while the breaker is open it drains"),
     ] {
         show.visit(storm);
         let answer = show.said("answer");
@@ -322,7 +323,7 @@ fn a_remedy_that_was_pressed_had_no_slider() {
     // A herd has neither remedies nor a file.
     show.browser.eval("document.getElementById('preset-herd').click()");
     show.browser.eval(DRAWN);
-    assert_eq!(show.browser.eval("document.getElementById('file').hidden"), json!(true));
+    assert_eq!(show.browser.eval("document.getElementById('files').hidden"), json!(true));
     assert!(show.said("command").starts_with("stagger storm herd"));
     assert_eq!(show.browser.problems(), [""; 0]);
 }
