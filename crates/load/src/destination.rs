@@ -4,7 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use http::Uri;
 use http::uri::Scheme;
-use tokio::net::lookup_host;
+use stagger::{Sleep, TokioTime};
+use stagger_core::Span;
+use tokio::net::{TcpStream, lookup_host};
 
 use crate::error::LoadError;
 
@@ -82,7 +84,7 @@ impl LoadUrl {
         self.only_loopback
     }
 
-    /// Looks the host up, once.
+    /// Looks the host up, once. Of several addresses it takes the first that accepts a connection.
     ///
     /// # Errors
     /// A name without an address, or `localhost` with one of another machine.
@@ -92,10 +94,12 @@ impl LoadUrl {
             LoadError::system(format!("the host '{}' cannot be looked up: {error}", self.host))
         })?;
         let addresses: Vec<SocketAddr> = found.collect();
-        self.pinned(&addresses)
+        let mut target = self.pinned(&addresses)?;
+        target.address = reached(&addresses).await.unwrap_or(target.address);
+        Ok(target)
     }
 
-    /// The destination at the first of these addresses.
+    /// The destination at the first of these addresses, all of which may be called.
     fn pinned(self, addresses: &[SocketAddr]) -> Result<LoadTarget, LoadError> {
         let Self { host, authority, path, only_loopback, .. } = self;
         let other = addresses.iter().find(|address| !is_loopback(address.ip()));
@@ -118,6 +122,22 @@ impl LoadTarget {
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
+}
+
+/// The time for which one of several addresses is tried.
+const REACHED_WITHIN: Span = Span::from_secs(2);
+
+/// The first address that accepts a connection, where there are several: a server often listens on one of those
+/// of `localhost` alone.
+async fn reached(addresses: &[SocketAddr]) -> Option<SocketAddr> {
+    let several = if addresses.len() > 1 { addresses } else { &[] };
+    for &address in several {
+        tokio::select! {
+            connected = TcpStream::connect(address) => if connected.is_ok() { return Some(address) },
+            () = TokioTime.sleep(REACHED_WITHIN) => {}
+        }
+    }
+    None
 }
 
 /// Whether this is `localhost` or an address of the loopback network, as text.

@@ -19,7 +19,7 @@ pub struct ServerCounts {
     pub attempts: u64,
     /// Attempts that were not answered, because their callers had gone or a new run had begun.
     pub abandoned: u64,
-    /// Attempts of rows that the scenario does not have, and of runs that are over.
+    /// Attempts of rows that the scenario does not have, of runs that are over, and beyond a million in the queue.
     pub refused: u64,
 }
 
@@ -37,10 +37,13 @@ pub(super) enum ServerEvent {
 pub(super) enum Decision {
     /// The backend's.
     Answer(Outcome),
-    /// The scenario has no row of this name, or the run is over.
+    /// The scenario has no row of this name, the run is over, or its queue has reached the bound of the server.
     NotPlayed,
 }
 
+/// Attempts in the queues of the backend: those whose callers have gone are worked on too, so that connections
+/// do not bound them. A million take 50 MB.
+const MOST_BACKLOG: usize = 1_000_000;
 /// Runs that are remembered, so that a late attempt of one does not begin it again.
 const PAST_RUNS: usize = 64;
 
@@ -115,7 +118,10 @@ impl BackendTask {
                             continue;
                         }
                         self.counts.attempts += 1;
-                        running.arrive((key, tag, reply));
+                        match running.machine.backlog() < MOST_BACKLOG {
+                            true => running.arrive((key, tag, reply)),
+                            false => self.refuse(reply),
+                        }
                     }
                     Some(ServerEvent::Left(key)) => {
                         self.counts.abandoned += u64::from(running.leave(key));

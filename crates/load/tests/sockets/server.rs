@@ -5,7 +5,7 @@ use stagger_sim::Trouble;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::fixture::{at, block_on, herd, soon, with_trouble};
+use crate::fixture::{BOUNDS, at, block_on, herd, run, soon, with_trouble};
 
 /// Sends each text on a connection of its own, and returns the first lines of the answers.
 fn answers(rows: Vec<LoadRow>, requests: &[String]) -> (Vec<String>, ServerCounts) {
@@ -123,4 +123,38 @@ fn a_server_that_other_machines_reach_was_started() {
         let second = ScenarioServer::bind(first.address(), vec![herd(1, soon(1))]);
         assert!(second.await.unwrap_err().is_system());
     });
+}
+
+#[test]
+fn a_name_or_an_address_of_this_machine_did_not_reach_the_server() {
+    let row = herd(3, soon(1));
+    block_on(async {
+        for (address, host) in
+            [("127.0.0.1:0", "localhost"), ("[::1]:0", "localhost"), ("[::1]:0", "[::1]")]
+        {
+            let bound = ScenarioServer::bind(address.parse().unwrap(), vec![row.clone()]).await;
+            let server = match bound {
+                Ok(server) => server,
+                // A machine without IPv6.
+                Err(refused) => {
+                    assert!(refused.is_system() && address.starts_with('['), "{refused}");
+                    continue;
+                }
+            };
+            let url = format!("http://{host}:{}/", server.address().port());
+            let named = host == "localhost" && !address.starts_with("127");
+            if named && !resolves_to_ipv6().await {
+                continue;
+            }
+            let serving = tokio::spawn(server.serve(std::future::pending()));
+            let measured = run(&row, &url, BOUNDS).await;
+            assert_eq!(measured.played.succeeded, 3, "{address} as {host}");
+            serving.abort();
+        }
+    });
+}
+
+async fn resolves_to_ipv6() -> bool {
+    let found = tokio::net::lookup_host(("localhost", 80)).await;
+    found.is_ok_and(|mut found| found.any(|address| address.is_ipv6()))
 }

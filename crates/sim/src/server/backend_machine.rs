@@ -47,6 +47,8 @@ pub struct BackendMachine<'p> {
     /// Attempts whose callers wait.
     waiting: BTreeSet<u32>,
     ready: Vec<(AttemptTicket, Outcome)>,
+    /// Attempts in queues and at workers.
+    backlog: usize,
 }
 
 /// One attempt that comes to a [`BackendMachine`].
@@ -100,6 +102,7 @@ impl<'p> BackendMachine<'p> {
             arrived: 0,
             waiting: BTreeSet::new(),
             ready: Vec::new(),
+            backlog: 0,
             state,
         };
         for (shard, at) in machine.state.resumptions() {
@@ -151,6 +154,12 @@ impl<'p> BackendMachine<'p> {
         self.waiting.len()
     }
 
+    /// Attempts in queues and at workers, those included whose callers have gone.
+    #[must_use]
+    pub const fn backlog(&self) -> usize {
+        self.backlog
+    }
+
     /// Everything that happens until `now`, each at its own instant.
     fn advance(&mut self, now: Instant) {
         while let Some(event) = self.events.first_entry() {
@@ -173,6 +182,7 @@ impl<'p> BackendMachine<'p> {
             BackendEvent::Reach(job) => self.reach(now, job),
             BackendEvent::Finish(job, shard) => {
                 self.state.leave(shard);
+                self.backlog -= 1;
                 let outcome = match job.refused {
                     true => REFUSED,
                     false => self.state.result(shard, job.id, job.number),
@@ -191,9 +201,13 @@ impl<'p> BackendMachine<'p> {
             Admission::Silence => {}
             Admission::Answer(at, outcome) => self.answer(job, at, outcome),
             Admission::Enter => match self.state.enter(now, shard, job) {
-                Placement::Started(end) => self.foresee(end, BackendEvent::Finish(job, shard)),
+                Placement::Started(end) => {
+                    self.backlog += 1;
+                    self.foresee(end, BackendEvent::Finish(job, shard));
+                }
+                Placement::Queued | Placement::RefusedLater => self.backlog += 1,
                 Placement::Refused => self.answer(job, now, REFUSED),
-                Placement::Queued | Placement::RefusedLater | Placement::Dropped => {}
+                Placement::Dropped => {}
             },
         }
     }
@@ -203,9 +217,10 @@ impl<'p> BackendMachine<'p> {
         loop {
             let waiting = &self.waiting;
             let waited_for = |job: &QueuedAttempt| waiting.contains(&job.slot);
-            let Some((job, end)) = self.state.start_next(now, shard, waited_for, |_| {}) else {
-                return;
-            };
+            let mut dropped = 0;
+            let next = self.state.start_next(now, shard, waited_for, |_| dropped += 1);
+            self.backlog -= dropped;
+            let Some((job, end)) = next else { return };
             self.foresee(end, BackendEvent::Finish(job, shard));
         }
     }
@@ -281,7 +296,9 @@ mod tests {
             let [_, gone, last] =
                 [0, 1, 2].map(|call| machine.arrive(at(0), OfferedAttempt::first_of(call)));
             machine.leave(at(1), gone);
+            assert_eq!((machine.waiting(), machine.backlog()), (2, 3));
             machine.answers(at(served_at - 1));
+            assert_eq!((machine.waiting(), machine.backlog()), (1, 1));
             assert_eq!(machine.answers(at(served_at)), [(last, Outcome::OK)], "{cancel:?}");
         }
     }
