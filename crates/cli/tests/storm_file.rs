@@ -320,7 +320,7 @@ fn the_file_of_the_playground_was_another_run_than_its_page() {
         .args(["storm", file, "--format", "json", "--quiet"])
         .output()
         .expect("the binary was built for this test");
-    let page: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    let page: Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
     // The tests of the playground have the same digest.
     assert_eq!(
         (&page["rows"][1]["law"], &page["rows"][1]["digest"]),
