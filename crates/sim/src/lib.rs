@@ -30,7 +30,8 @@ pub use scenario::{
     CATALOGUE, Contention, Growth, Mean, Named, Peak, Play, Scenario, ScenarioCase, ScenarioEntry,
     Shape, Shapes, ShapesReport, StormOptions, Wave,
 };
-pub use simulation::{AttemptEnd, Played, PlayedAttempt, Series, Simulation};
+pub use server::{AttemptTicket, BackendMachine, OfferedAttempt};
+pub use simulation::{AttemptEnd, ObservedRun, Played, PlayedAttempt, Series, Simulation};
 pub use stat::Stat;
 pub use storm_report::{
     CaseReport, EntryReport, EntrySeries, Healing, RecoveryVerdict, StormReport,

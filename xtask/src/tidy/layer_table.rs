@@ -102,6 +102,16 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     (
+        "crates/load/src/",
+        &[
+            &["error", "attempt_tag"],
+            &["load_row", "open_files", "destination", "connections", "gauge"],
+            &["forecast"],
+            &["bounds", "comparison"],
+            &["callers", "server"],
+        ],
+    ),
+    (
         "crates/report/src/",
         &[
             &["style", "numbers", "grid"],
@@ -151,7 +161,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     ("crates/macros/src/", &[&["settings"], &["expand"]]),
-    ("crates/playground/src/", &[&["knobs"], &["picture"], &["border"]]),
+    ("crates/playground/src/", &[&["knobs", "outage"], &["picture"], &["border"]]),
     (
         "crates/dispatch/src/",
         &[
@@ -243,7 +253,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "xtask/src/",
         &[
-            &["checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
+            &["against", "checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
             &["outages", "release"],
             &["chore"],
         ],

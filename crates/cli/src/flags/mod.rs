@@ -7,6 +7,7 @@ mod dispatcher;
 mod examples_test;
 mod exec;
 mod http;
+mod load;
 mod new_policies;
 mod operator;
 mod policies;

@@ -3,6 +3,7 @@
 mod attempt_log;
 mod attempts;
 mod callers;
+mod observed_run;
 mod plain;
 mod run;
 mod score;
@@ -11,5 +12,6 @@ mod traffic;
 mod turns;
 
 pub use attempt_log::{AttemptEnd, PlayedAttempt};
+pub use observed_run::ObservedRun;
 pub use run::Simulation;
 pub use score::{Played, Series};

@@ -1,5 +1,6 @@
 //! `stagger storm`: flags to a scenario or a log, its report to a page in the form that is asked for.
 
+use clap::error::ErrorKind;
 use comfy_table::ContentArrangement;
 use serde::Serialize;
 use stagger_sim::{CATALOGUE, Shapes, ShapesReport};
@@ -8,6 +9,7 @@ use super::files::{Files, heat_map};
 use super::pages::{report_page, sweep_page};
 use super::playback::Playback;
 use super::replay;
+use super::sockets;
 use super::target::{Origin, SHAPES, Target};
 use crate::command_error::CommandError;
 use crate::flags::{StormFlags, StormFormat};
@@ -24,9 +26,12 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, CommandError> {
         return replay::replay(flags);
     }
     match Target::of(flags)? {
-        Target::List => Files::none(flags, "list").map(|()| list_page(flags.format)),
-        Target::Shapes => Files::none(flags, "shapes").and_then(|()| shapes(flags)),
+        Target::List => no_sockets(flags, "list").map(|()| list_page(flags.format)),
+        Target::Shapes => no_sockets(flags, "shapes").and_then(|()| shapes(flags)),
         Target::Scenario(scenario, origin) => {
+            if let Some(page) = sockets::played(flags, &scenario)? {
+                return Ok(page);
+            }
             let files = Files::of(flags)?;
             let playback = Playback::begin(flags, &scenario.name);
             let report = playback.play(&scenario)?;
@@ -44,6 +49,18 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, CommandError> {
             Ok(sweep_page(flags.format, &grid.swept, &report))
         }
     }
+}
+
+/// No files and no sockets, for what has neither pictures nor callers.
+///
+/// # Errors
+/// A flag that asks for one.
+fn no_sockets(flags: &StormFlags, of: &str) -> Result<(), CommandError> {
+    if let Some(flag) = flags.load.given() {
+        let message = format!("the argument '{flag}' does not apply to '{of}'");
+        return Err(CommandError::flag(ErrorKind::ArgumentConflict, &message));
+    }
+    Files::none(flags, of)
 }
 
 fn shapes(flags: &StormFlags) -> Result<String, CommandError> {
