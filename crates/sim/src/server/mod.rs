@@ -1,8 +1,16 @@
 //! The backend at work: what answers an attempt, and when.
 
 mod backend;
+mod balancer;
+mod cache;
 mod faults;
+mod limiter;
+mod scaling;
+mod shedding;
 mod station;
+mod waiting;
 
-pub(crate) use backend::{Admission, BackendState, Placement, REFUSED, answers_at_once};
-pub(crate) use station::QueuedAttempt;
+pub(crate) use backend::{
+    Admission, BackendState, Placement, QueueTurn, REFUSED, Work, answers_at_once,
+};
+pub(crate) use station::{CrashLoss, QueuedAttempt};

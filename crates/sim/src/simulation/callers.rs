@@ -119,9 +119,17 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         self.score.track.retrying -= 1;
         let shard = self.traffic.backend.shard_of(id);
         let ledger = self.ledgers.number(0, id, shard);
-        let (client, parent) = (id, None);
-        let who =
-            CallIdentity { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
+        let who = CallIdentity {
+            id,
+            client: id,
+            slot: NOWHERE,
+            layer: 0,
+            source: 0,
+            shard,
+            ledger,
+            parent: None,
+            last_server: None,
+        };
         let mut session = slab::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.ledgers.of(ledger), now);
         self.follow(now, who, session, act);
@@ -248,7 +256,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             false => self.wakes_at(caller, who.id, session.retry().attempts(), at),
         };
         let at_home = who.slot == NOWHERE && who.client == who.id;
-        let may_park = at_home && who.layer == 0 && who.source == 0;
+        let may_park = at_home && who.layer == 0 && who.source == 0 && who.last_server.is_none();
         let call = if may_park { session.park() } else { None };
         let parked = call.and_then(|call| slab::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
@@ -275,6 +283,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if who.slot != NOWHERE {
             let flights = self.slab.release(who.slot);
             for flight in &flights {
+                self.left(flight);
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
                 let ledger = self.ledgers.of(who.ledger);
                 Session::abandon(ledger, now, flight.launched, &mut draw);

@@ -2,6 +2,7 @@
 
 mod attempt_log;
 mod attempts;
+mod balanced;
 mod callers;
 mod plain;
 mod run;

@@ -24,6 +24,8 @@ pub(super) struct CallIdentity {
     pub(super) ledger: u32,
     /// The attempt of the caller one layer further out that this call is made for.
     pub(super) parent: Option<Ticket>,
+    /// The server that a balancer chose for the last attempt.
+    pub(super) last_server: Option<u32>,
 }
 
 /// One attempt of one caller that is kept.
@@ -58,6 +60,8 @@ pub(super) struct AttemptInFlight {
     /// Whether it holds a connection of its process: not while it waits for one, nor on its way to
     /// an inner layer.
     pub(super) connected: bool,
+    /// The server that a balancer chose for it.
+    pub(super) server: Option<u32>,
 }
 
 /// Callers by slot; slots are used again.
@@ -81,6 +85,7 @@ impl Slab {
         if who.slot != NOWHERE {
             if let Some(kept) = &mut self.kept[who.slot as usize] {
                 kept.call = call;
+                kept.who.last_server = who.last_server;
             }
             return;
         }
@@ -117,6 +122,15 @@ impl Slab {
         let mut flights = kept.iter().flat_map(|kept| &kept.flights);
         let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
         flight.map_or(Instant::ORIGIN, |flight| flight.give_up)
+    }
+
+    /// A balancer chose this server for an attempt; false when its caller waits for it no longer.
+    pub(super) fn place(&mut self, ticket: Ticket, server: u32) -> bool {
+        let Some(kept) = self.get(ticket.slot, ticket.id) else { return false };
+        kept.who.last_server = Some(server);
+        let mut flights = kept.flights.iter_mut();
+        let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
+        flight.map(|flight| flight.server = Some(server)).is_some()
     }
 
     /// Whether the outermost caller still waits for the call that this attempt belongs to.
@@ -169,7 +183,8 @@ pub(super) fn are_plain(plan: &RunPlan) -> bool {
     let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
     let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
     let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
-    parks && sources && !asks && policy.hedge().is_none() && alone && at_once
+    let free = !asks && policy.hedge().is_none() && plan.backend.balancer.is_none();
+    parks && sources && free && alone && at_once
 }
 
 /// The event that wakes this call at `at`; `None` when it has made too many attempts for one.
