@@ -15,8 +15,9 @@ pub(super) struct Scaler {
     ordered: VecDeque<(Instant, u32)>,
     /// The start of the stretch whose load is measured.
     since: Instant,
-    /// The time that workers were busy in it, in nanoseconds, up to `noted`.
+    /// The time that workers were busy in it, and the time that they had, in nanoseconds up to `noted`.
     busy: u128,
+    had: u128,
     noted: Instant,
 }
 
@@ -26,9 +27,11 @@ impl Scaler {
         self.extra
     }
 
-    /// So many workers were busy until now.
-    pub(super) fn note(&mut self, now: Instant, busy: u32) {
-        self.busy += u128::from((now - self.noted).as_nanos()) * u128::from(busy);
+    /// So many of these workers were busy until now.
+    pub(super) fn note(&mut self, now: Instant, busy: u32, workers: u32) {
+        let length = u128::from((now - self.noted).as_nanos());
+        self.busy += length * u128::from(busy);
+        self.had += length * u128::from(workers);
         self.noted = now;
     }
 
@@ -49,9 +52,8 @@ impl Scaler {
         if length < rule.every || length == Span::ZERO {
             return None;
         }
-        let capacity = u128::from(length.as_nanos()) * u128::from(base + self.extra);
-        let ppm = self.busy * u128::from(Ratio::SCALE) / capacity.max(1);
-        (self.busy, self.since) = (0, now);
+        let ppm = self.busy * u128::from(Ratio::SCALE) / self.had.max(1);
+        (self.busy, self.had, self.since) = (0, 0, now);
         if ppm < u128::from(rule.below.ppm()) {
             let looks = length.as_nanos() / rule.every.as_nanos().max(1);
             let looks = u32::try_from(looks).unwrap_or(u32::MAX);

@@ -219,7 +219,7 @@ impl Station {
 
     fn note(&mut self, rules: &Workers, now: Instant) {
         if rules.scaling.is_some() {
-            self.scaler.note(now, self.busy);
+            self.scaler.note(now, self.busy, rules.count + self.scaler.extra());
         }
     }
 

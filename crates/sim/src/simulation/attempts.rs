@@ -133,6 +133,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             ledger,
             parent,
             last_server: None,
+            clicks: 0,
         });
     }
 
@@ -288,8 +289,9 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
     pub(super) fn arrive(&mut self, event: CallerEvent) {
-        // OK because the tag is the number of a source, and the word that of a client.
-        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
+        // OK because the tag is the number of a source, and the words are a client and its clicks.
+        let (id, source) = (event.id(), event.tag() as u8);
+        let [client, clicks] = event.words().map(|word| word as u32);
         self.calls = self.calls.max(id + 1);
         if self.plain {
             self.score.arrival();
@@ -317,6 +319,7 @@ impl<Q: Queue> Callers<'_, Q> {
             ledger,
             parent,
             last_server: None,
+            clicks,
         });
     }
 

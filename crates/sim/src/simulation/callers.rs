@@ -23,6 +23,8 @@ pub(super) struct Callers<'a, Q> {
     pub(super) traffic: Traffic<'a>,
     pub(super) score: Score,
     pub(super) delays: RandomStream,
+    pub(super) patience: RandomStream,
+    pub(super) clicks: RandomStream,
     pub(super) connections: Connections,
     /// Calls that wait for a place by a concurrency limit, and whether any may.
     pub(super) turns: Turns,
@@ -59,6 +61,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             traffic: Traffic::new(plan, seed),
             score: Score::new(plan),
             delays: RandomStream::new(seed, Purpose::Delay),
+            patience: RandomStream::new(seed, Purpose::Patience),
+            clicks: RandomStream::new(seed, Purpose::Click),
             connections: Connections::new(&plan.fleet),
             turns: Turns::default(),
             queues: plan.all_callers().any(|caller| may_queue(&caller.policy)),
@@ -100,7 +104,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     #[inline]
-    pub(super) fn begin_call(&mut self, who: CallIdentity) {
+    pub(super) fn begin_call(&mut self, mut who: CallIdentity) {
         let (now, ledger) = (self.score.now(), who.ledger);
         let policy = self.policy(who.layer);
         let ledger = self.ledgers.of(ledger);
@@ -109,6 +113,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             None => Call::idempotent(),
         };
         let (session, act) = Session::start(policy, ledger, call, now);
+        if self.needs_keeping(&who) {
+            self.slab.keep(&mut who, session.detach());
+            self.expect_patience(now, &who);
+        }
         self.follow(now, who, session, act);
     }
 
@@ -129,6 +137,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             ledger,
             parent: None,
             last_server: None,
+            clicks: 0,
         };
         let mut session = slab::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.ledgers.of(ledger), now);
@@ -256,7 +265,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             false => self.wakes_at(caller, who.id, session.retry().attempts(), at),
         };
         let at_home = who.slot == NOWHERE && who.client == who.id;
-        let may_park = at_home && who.layer == 0 && who.source == 0 && who.last_server.is_none();
+        let may_park = at_home
+            && who.layer == 0
+            && who.source == 0
+            && who.last_server.is_none()
+            && !self.has_user(who);
         let call = if may_park { session.park() } else { None };
         let parked = call.and_then(|call| slab::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
@@ -300,7 +313,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         } else {
             self.score.over(&done);
         }
-        self.think(now, who.id, who.client, who.source);
+        let succeeded = done.stop == Stop::Succeeded;
+        if succeeded || !self.click_again(now, who) {
+            self.think(now, who.id, who.client, who.source);
+        }
     }
 
     #[inline]

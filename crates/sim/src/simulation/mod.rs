@@ -10,6 +10,7 @@ mod score;
 mod slab;
 mod traffic;
 mod turns;
+mod users;
 
 pub use attempt_log::{AttemptEnd, PlayedAttempt};
 pub use run::Simulation;

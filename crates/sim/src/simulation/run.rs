@@ -8,6 +8,7 @@ use super::slab;
 use super::slab::{Slab, Ticket};
 use super::traffic::{FinishedWork, Traffic};
 use super::turns::QUEUED;
+use super::users::PATIENCE;
 use crate::plan::{ArrivalTimes, RunPlan};
 use crate::queue::{CallerEvent, Class, Queue, Wheel};
 use crate::server::{QueueTurn, QueuedAttempt, REFUSED};
@@ -147,6 +148,7 @@ impl<Q: Queue> Callers<'_, Q> {
                 self.hear(now, ticket, Traffic::outcome(event));
             }
             Class::Failed | Class::Served => self.hear_inner(now, ticket, Traffic::outcome(event)),
+            Class::Timeout if kind == PATIENCE => self.lose_patience(now, ticket),
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),
             Class::Reach => match Traffic::shard(event) {

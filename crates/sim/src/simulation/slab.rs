@@ -5,7 +5,7 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::retry::{Detached, Launched, Parked};
 use stagger_core::{Instant, Policy, Span};
 
-use crate::plan::{Hop, LedgerModel, MOST_PARKED_ATTEMPTS, RunPlan};
+use crate::plan::{Hop, LedgerModel, MOST_PARKED_ATTEMPTS, RunPlan, Users};
 use crate::queue::{CallerEvent, Class};
 use crate::server::answers_at_once;
 
@@ -26,6 +26,8 @@ pub(super) struct CallIdentity {
     pub(super) parent: Option<Ticket>,
     /// The server that a balancer chose for the last attempt.
     pub(super) last_server: Option<u32>,
+    /// The clicks of its user before it.
+    pub(super) clicks: u32,
 }
 
 /// One attempt of one caller that is kept.
@@ -124,6 +126,11 @@ impl Slab {
         flight.map_or(Instant::ORIGIN, |flight| flight.give_up)
     }
 
+    /// Whether the caller has no attempt under way.
+    pub(super) fn is_idle(&mut self, ticket: Ticket) -> bool {
+        self.get(ticket.slot, ticket.id).is_none_or(|kept| kept.flights.is_empty())
+    }
+
     /// A balancer chose this server for an attempt; false when its caller waits for it no longer.
     pub(super) fn place(&mut self, ticket: Ticket, server: u32) -> bool {
         let Some(kept) = self.get(ticket.slot, ticket.id) else { return false };
@@ -183,7 +190,10 @@ pub(super) fn are_plain(plan: &RunPlan) -> bool {
     let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
     let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
     let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
-    let free = !asks && policy.hedge().is_none() && plan.backend.balancer.is_none();
+    let free = !asks
+        && policy.hedge().is_none()
+        && plan.backend.balancer.is_none()
+        && plan.users == Users::default();
     parks && sources && free && alone && at_once
 }
 
