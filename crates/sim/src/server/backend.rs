@@ -207,6 +207,14 @@ impl<'p> BackendState<'p> {
         self.stations[shard as usize].refuses_at_once(rules, stalled)
     }
 
+    /// Whether an attempt that comes now meets nothing but a full queue, and is refused immediately.
+    #[inline]
+    pub(crate) fn only_refuses(&self, shard: u32) -> bool {
+        let open = self.faults.at_arrival(shard).is_none() && self.limiters.is_empty();
+        let crashes = self.backend.workers.is_some_and(|rules| rules.crash.is_some());
+        open && !crashes && self.refuses_at_once(shard)
+    }
+
     /// Whether work that began after so many crashes of this shard was lost.
     #[inline]
     pub(crate) fn has_lost(&self, shard: u32, crashes: u32) -> bool {

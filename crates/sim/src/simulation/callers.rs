@@ -5,7 +5,7 @@ use stagger_core::{Instant, Outcome, Policy, Verdict};
 
 use super::score::{Played, Score};
 use super::slab;
-use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket, are_plain};
+use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket, are_plain, ask_nothing};
 use super::traffic::{Connections, Traffic};
 use super::turns::{QUEUED, Turns, may_queue};
 use crate::ledgers::FleetLedgers;
@@ -31,6 +31,8 @@ pub(super) struct Callers<'a, Q> {
     pub(super) queues: bool,
     /// Whether no caller need be kept, see [`plain`](super::plain).
     pub(super) plain: bool,
+    /// Whether no caller that is refused need be kept.
+    pub(super) asks_nothing: bool,
     /// Whether an attempt is at the backend as soon as it is made.
     pub(super) at_once: bool,
     pub(super) seed: u64,
@@ -67,6 +69,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             turns: Turns::default(),
             queues: plan.all_callers().any(|caller| may_queue(&caller.policy)),
             plain: are_plain(plan),
+            asks_nothing: ask_nothing(plan),
             at_once: plan.fleet.connections.is_none() && plan.hop == Hop::None,
             seed,
             calls: 0,
@@ -123,6 +126,9 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     /// A caller whose state came along with the event has waited long enough.
     #[inline]
     pub(super) fn wake_parked(&mut self, event: CallerEvent) {
+        if self.asks_nothing && self.is_refused(event) {
+            return self.wake_refused(event);
+        }
         let (now, id) = (event.at(), event.id());
         self.score.track.retrying -= 1;
         let shard = self.traffic.backend.shard_of(id);

@@ -180,21 +180,26 @@ impl Slab {
 pub(super) fn are_plain(plan: &RunPlan) -> bool {
     let [caller] = plan.callers.as_slice() else { return false };
     let policy = &caller.policy;
+    let parks = policy.limits().max_attempts().is_some_and(|most| most <= MAX_ATTEMPTS);
+    let at_once = answers_at_once(&plan.backend, &plan.faults);
+    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
+    parks && sources && at_once && ask_nothing(plan)
+}
+
+/// Whether the outermost callers of this plan call the backend, without a way to it, and decide by their own
+/// state alone: those that are refused need not be kept, see [`plain`](super::plain).
+pub(super) fn ask_nothing(plan: &RunPlan) -> bool {
+    let [caller] = plan.callers.as_slice() else { return false };
+    let policy = &caller.policy;
     let asks = *policy.budget() != BudgetPlan::Unlimited
         || policy.breaker().is_some()
         || policy.hints().is_shared()
         || policy.adaptive().is_some()
         || policy.concurrency_limit().is_some()
         || policy.rate_limit().is_some();
-    let parks = policy.limits().max_attempts().is_some_and(|most| most <= MAX_ATTEMPTS);
     let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
-    let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
-    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
-    let free = !asks
-        && policy.hedge().is_none()
-        && plan.backend.balancer.is_none()
-        && plan.users == Users::default();
-    parks && sources && free && alone && at_once
+    let alone = alone && plan.backend.balancer.is_none() && plan.users == Users::default();
+    !asks && policy.hedge().is_none() && alone && plan.hop == Hop::None
 }
 
 /// The event that wakes this call at `at`; `None` when it has made too many attempts for one.
