@@ -5,10 +5,10 @@ mod cmd;
 mod command_error;
 mod flags;
 mod interrupt;
-mod outages;
 mod policy_file;
 mod render;
 mod scenario_file;
+mod shipped;
 mod streams;
 
 use std::env;

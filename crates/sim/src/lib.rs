@@ -19,10 +19,12 @@ mod waits;
 
 pub use law::{Foreign, Law, Schedule};
 pub use plan::{
-    ArrivalProcess, ArrivalTimes, Away, Backend, Bystanders, CallerLayer, Cancel, ColdStart,
-    Connections, Deposit, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel,
-    MeasurementPlan, Paying, Propagation, QueueDiscipline, Ramp, RateStep, Recovery, RecoveryState,
-    RunPlan, Scope, ServerRateLimit, Service, SharedBudget, Stretch, Trouble, Workers,
+    ArrivalProcess, ArrivalTimes, Autoscaling, Away, Backend, Balancer, Bystanders, Cache,
+    CacheFill, CallerLayer, Cancel, Clicks, ColdStart, Connections, Crash, Criticality, Deposit,
+    Ejection, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel, MeasurementPlan,
+    Patience, Paying, Propagation, QueueDiscipline, Ramp, RateStep, Recovery, RecoveryState,
+    Routing, RunPlan, Scope, ServerRateLimit, Service, SharedBudget, Shedding, Stretch, Trouble,
+    Users, Workers,
 };
 pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, MeterCounts, Strip};
 pub use queue::{CallerEvent, Class, Heap, Queue, Wheel};

@@ -229,7 +229,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/cli/src/",
         &[
-            &["streams", "outages", "render"],
+            &["streams", "shipped", "render"],
             &["command_error", "interrupt"],
             // The flags of a policy are clap's types of the policy file.
             &["flags policy_file", "scenario_file"],

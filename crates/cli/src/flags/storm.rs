@@ -13,7 +13,7 @@ use stagger_sim::{CATALOGUE, Equal, Law};
 use super::completions::Offers;
 use super::load::LoadFlags;
 use super::replay::ReplayFlags;
-use crate::outages::OUTAGES;
+use crate::shipped::ShippedScenario;
 use crate::policy_file::PolicyArgument;
 
 /// The end of its help.
@@ -188,8 +188,8 @@ pub(super) fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
 
 /// A scenario by its name, or a file; an unknown one is refused where scenarios are found.
 fn scenarios() -> impl TypedValueParser<Value = OsString> {
-    let outages = OUTAGES.iter().map(|outage| outage.name);
+    let shipped = ShippedScenario::all().map(|shipped| shipped.name);
     let named = CATALOGUE.iter().map(|named| named.name);
-    let names: Vec<&str> = named.chain(["shapes", "list"]).chain(outages).collect();
+    let names: Vec<&str> = named.chain(["shapes", "list"]).chain(shipped).collect();
     Offers::of(&names, OsStringValueParser::new())
 }

@@ -2,11 +2,13 @@
 
 use stagger_core::{Cause, Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict};
 
+use super::balancer::BalancerState;
+use super::cache::CacheState;
 use super::faults::Faults;
-use super::station::Limiter;
-use super::station::{QueueAdmission, QueuedAttempt, Station};
+use super::limiter::Limiter;
+use super::station::{CrashLoss, QueueAdmission, QueuedAttempt, Station, Turn};
 use crate::dist::{exponential, lognormal, pareto};
-use crate::plan::{Backend, Cancel, Fault, Service, Trouble};
+use crate::plan::{Backend, CacheFill, Cancel, Fault, Full, Service, Trouble, Workers};
 use crate::streams::{Purpose, RandomStream};
 
 /// The answer to an attempt that reaches the backend, before any work on it.
@@ -21,18 +23,44 @@ pub(crate) enum Admission {
 }
 
 /// The place of an attempt that asks for a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
-    /// A worker starts the attempt and ends it at this instant.
-    Started(Instant),
+    /// A worker starts the attempt.
+    Started(Work),
     /// The attempt waits in the queue.
     Queued,
+    /// The attempt waits in the place of another one, which is refused.
+    Replaced(QueuedAttempt),
+    /// The server falls over, and the attempt is lost with all others.
+    Crashed(CrashLoss),
     /// The queue is full, and the attempt is refused.
     Refused,
     /// The queue is full, and a worker refuses the attempt when it is free.
     RefusedLater,
     /// The queue is full, and the attempt is never answered.
     Dropped,
+}
+
+/// Work on an attempt that a worker has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// The instant at which it is done.
+    pub(crate) end: Instant,
+    /// Whether the attempt missed the cache.
+    pub(crate) miss: bool,
+    /// The crashes of its server before it: after another one the work is lost.
+    pub(crate) crashes: u32,
+    /// Whether the attempt waited for work before, and not for its refusal.
+    pub(crate) waited: bool,
+}
+
+/// The turn of an attempt that waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueueTurn {
+    /// A worker starts it, or its refusal.
+    Started(QueuedAttempt, Work),
+    /// It is refused, which takes no time.
+    Refused(QueuedAttempt),
 }
 
 /// The backend of a plan while a run is played.
@@ -42,6 +70,8 @@ pub(crate) struct BackendState<'p> {
     faults: Faults<'p>,
     limiters: Vec<Limiter>,
     stations: Vec<Station>,
+    balancer: Option<BalancerState>,
+    caches: Vec<CacheState>,
     services: RandomStream,
     failures: RandomStream,
     shards: RandomStream,
@@ -68,17 +98,27 @@ impl<'p> BackendState<'p> {
                 .flat_map(|&rule| vec![Limiter::new(rule); shards])
                 .collect(),
             stations: vec![Station::default(); shards],
+            balancer: backend
+                .balancer
+                .map(|rule| BalancerState::new(rule, backend.shard_count(), seed)),
+            caches: caches(backend, faults, seed),
             services: RandomStream::new(seed, Purpose::Service),
             failures: RandomStream::new(seed, Purpose::Failure),
             shards: RandomStream::new(seed, Purpose::Shard),
         }
     }
 
-    /// The shard of a call.
+    /// The balancer, if shards are servers behind one.
+    #[inline]
+    pub(crate) const fn balancer(&mut self) -> Option<&mut BalancerState> {
+        self.balancer.as_mut()
+    }
+
+    /// The shard of a call; the first one where a balancer chooses for every attempt.
     #[inline]
     pub(crate) fn shard_of(&self, id: u32) -> u32 {
         let shards = self.backend.shard_count();
-        if shards == 1 {
+        if shards == 1 || self.balancer.is_some() {
             return 0;
         }
         let word = u128::from(self.shards.at(id, 0).next_u64());
@@ -102,7 +142,8 @@ impl<'p> BackendState<'p> {
             return Admission::Answer(now, throttled);
         }
         if self.backend.workers.is_some() {
-            return Admission::Enter;
+            let crashed = self.stations[shard as usize].up_from > now;
+            return if crashed { Admission::Answer(now, PORT_CLOSED) } else { Admission::Enter };
         }
         let Some(start) = self.faults.end_of_stall(shard, now) else { return Admission::Silence };
         let done = start + self.work(start, shard, id, number);
@@ -138,11 +179,20 @@ impl<'p> BackendState<'p> {
     pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: QueuedAttempt) -> Placement {
         let Some(rules) = &self.backend.workers else { return Placement::Refused };
         let stalled = self.faults.stalled(shard);
-        match self.stations[shard as usize].enter(rules, job, stalled) {
-            QueueAdmission::Start => {
-                Placement::Started(now + self.work(now, shard, job.id, job.number))
+        let station = &mut self.stations[shard as usize];
+        let admission = station.enter(rules, now, job, stalled);
+        if let Some(mut loss) = station.crash(rules, now) {
+            // The attempt that was one too many never waited.
+            loss.waited -= u64::from(admission == QueueAdmission::Wait);
+            if let Some(cache) = self.caches.get_mut(shard as usize) {
+                cache.clear();
             }
+            return Placement::Crashed(loss);
+        }
+        match admission {
+            QueueAdmission::Start => Placement::Started(self.begin(rules, now, shard, &job)),
             QueueAdmission::Wait => Placement::Queued,
+            QueueAdmission::Replace(other) => Placement::Replaced(other),
             QueueAdmission::WaitForRefusal => Placement::RefusedLater,
             QueueAdmission::Refuse => Placement::Refused,
             QueueAdmission::Drop => Placement::Dropped,
@@ -157,42 +207,109 @@ impl<'p> BackendState<'p> {
         self.stations[shard as usize].refuses_at_once(rules, stalled)
     }
 
-    /// A worker of this shard is done: it is free.
-    pub(crate) fn leave(&mut self, shard: u32) {
-        self.stations[shard as usize].leave();
+    /// Whether an attempt that comes now meets nothing but a full queue, and is refused immediately.
+    #[inline]
+    pub(crate) fn only_refuses(&self, shard: u32) -> bool {
+        let open = self.faults.at_arrival(shard).is_none() && self.limiters.is_empty();
+        let crashes = self.backend.workers.is_some_and(|rules| rules.crash.is_some());
+        open && !crashes && self.refuses_at_once(shard)
     }
 
-    /// The next attempt to start in this shard, with its end; `drop` hears of those that are taken
-    /// out of the queue and not started. `None` when nothing can start.
+    /// Whether work that began after so many crashes of this shard was lost.
+    #[inline]
+    pub(crate) fn has_lost(&self, shard: u32, crashes: u32) -> bool {
+        self.stations[shard as usize].crashes != crashes
+    }
+
+    /// A worker of this shard is done with an attempt: it is free.
+    pub(crate) fn leave(&mut self, now: Instant, shard: u32, id: u32, number: u32) {
+        if let Some(rules) = &self.backend.workers {
+            self.stations[shard as usize].leave(rules, now, (id, number));
+        }
+    }
+
+    /// An attempt that missed the cache was worked on; `answered` if its caller still waits.
+    pub(crate) fn fill(&mut self, now: Instant, shard: u32, answered: bool) {
+        let rule = self.backend.workers.as_ref().and_then(|rules| rules.cache.as_ref());
+        let (Some(rule), Some(cache)) = (rule, self.caches.get_mut(shard as usize)) else { return };
+        if answered || rule.fill == CacheFill::Worked {
+            cache.fill(rule, now);
+        }
+    }
+
+    /// The load of this shard has changed: the instant at which more workers will be there, if they were
+    /// ordered now.
+    #[inline]
+    pub(crate) fn scale(&mut self, now: Instant, shard: u32) -> Option<Instant> {
+        let rules = self.backend.workers.as_ref().filter(|rules| rules.scaling.is_some())?;
+        self.stations[shard as usize].scale(rules, now)
+    }
+
+    /// The next attempt to start or refuse in this shard; `drop` hears of those that are taken out of the
+    /// queue and get no answer. `None` when nothing can start.
     pub(crate) fn start_next(
         &mut self,
         now: Instant,
         shard: u32,
         waited_for: impl Fn(&QueuedAttempt) -> bool,
         mut drop: impl FnMut(QueuedAttempt),
-    ) -> Option<(QueuedAttempt, Instant)> {
+    ) -> Option<QueueTurn> {
         let rules = self.backend.workers.as_ref()?;
         if self.faults.stalled(shard) {
             return None;
         }
         loop {
-            let job = self.stations[shard as usize].next(rules)?;
-            if job.refused {
-                self.stations[shard as usize].start();
-                return Some((job, now + rules.refusal));
+            match self.stations[shard as usize].next(rules, now)? {
+                Turn::Refuse(job) if !job.refused && rules.full == Full::Drop => drop(job),
+                Turn::Refuse(job) if job.refused || rules.refusal > Span::ZERO => {
+                    return Some(self.begin_refusal(rules, now, shard, job));
+                }
+                Turn::Refuse(job) => return Some(QueueTurn::Refused(job)),
+                Turn::Work(job) => {
+                    let work = self.begin(rules, now, shard, &job);
+                    let hopeless = match rules.cancel {
+                        Cancel::Never => false,
+                        Cancel::Expired => !waited_for(&job),
+                        Cancel::Hopeless => !waited_for(&job) || work.end > job.give_up,
+                    };
+                    if !hopeless {
+                        self.stations[shard as usize].start(rules, now, job);
+                        return Some(QueueTurn::Started(job, work));
+                    }
+                    drop(job);
+                }
             }
-            let end = now + self.work(now, shard, job.id, job.number);
-            let hopeless = match rules.cancel {
-                Cancel::Never => false,
-                Cancel::Expired => !waited_for(&job),
-                Cancel::Hopeless => !waited_for(&job) || end > job.give_up,
-            };
-            if !hopeless {
-                self.stations[shard as usize].start();
-                return Some((job, end));
-            }
-            drop(job);
         }
+    }
+
+    /// A worker begins to refuse an attempt.
+    fn begin_refusal(
+        &mut self,
+        rules: &Workers,
+        now: Instant,
+        shard: u32,
+        job: QueuedAttempt,
+    ) -> QueueTurn {
+        let station = &mut self.stations[shard as usize];
+        let crashes = station.crashes;
+        let refused = QueuedAttempt { refused: true, ..job };
+        station.start(rules, now, refused);
+        QueueTurn::Started(
+            refused,
+            Work { end: now + rules.refusal, miss: false, crashes, waited: !job.refused },
+        )
+    }
+
+    /// The work on an attempt that begins now.
+    fn begin(&mut self, rules: &Workers, now: Instant, shard: u32, job: &QueuedAttempt) -> Work {
+        let usual = self.work(now, shard, job.id, job.number);
+        let crashes = self.stations[shard as usize].crashes;
+        let (Some(rule), Some(cache)) = (&rules.cache, self.caches.get_mut(shard as usize)) else {
+            return Work { end: now + usual, miss: false, crashes, waited: true };
+        };
+        let miss = cache.misses(rule, now, job.id, job.number);
+        let more = if miss { rule.miss } else { Span::ZERO };
+        Work { end: now + usual + more, miss, crashes, waited: true }
     }
 
     /// The outcome of work on an attempt that ends now.
@@ -240,8 +357,17 @@ impl<'p> BackendState<'p> {
             Some(rules) => self.stations[shard as usize].crowded(rules, usual),
             None => usual,
         };
-        self.faults.stretched(crowded, shard, now)
+        self.faults.stretched(crowded, shard, now, self.stations[shard as usize].up_from)
     }
+}
+
+/// A cache for each shard, if there is a rule for them.
+fn caches(backend: &Backend, faults: &[Fault], seed: u64) -> Vec<CacheState> {
+    let rule = backend.workers.as_ref().and_then(|rules| rules.cache.as_ref());
+    let shards = 0..backend.shard_count();
+    rule.into_iter()
+        .flat_map(|rule| shards.clone().map(|shard| CacheState::new(rule, shard, faults, seed)))
+        .collect()
 }
 
 /// Whether every attempt is answered as soon as it is made.

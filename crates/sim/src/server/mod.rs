@@ -2,9 +2,17 @@
 
 mod backend;
 mod backend_machine;
+mod balancer;
+mod cache;
 mod faults;
+mod limiter;
+mod scaling;
+mod shedding;
 mod station;
+mod waiting;
 
-pub(crate) use backend::{Admission, BackendState, Placement, REFUSED, answers_at_once};
+pub(crate) use backend::{
+    Admission, BackendState, Placement, QueueTurn, REFUSED, Work, answers_at_once,
+};
 pub use backend_machine::{AttemptTicket, BackendMachine, OfferedAttempt};
-pub(crate) use station::QueuedAttempt;
+pub(crate) use station::{CrashLoss, QueuedAttempt};

@@ -2,6 +2,7 @@
 
 mod attempt_log;
 mod attempts;
+mod balanced;
 mod callers;
 mod observed_run;
 mod plain;
@@ -10,6 +11,7 @@ mod score;
 mod slab;
 mod traffic;
 mod turns;
+mod users;
 
 pub use attempt_log::{AttemptEnd, PlayedAttempt};
 pub use observed_run::ObservedRun;

@@ -13,7 +13,7 @@ use super::sockets;
 use super::target::{Origin, SHAPES, Target};
 use crate::command_error::CommandError;
 use crate::flags::{StormFlags, StormFormat};
-use crate::outages::OUTAGES;
+use crate::shipped::ShippedScenario;
 use crate::render::{self, Storm};
 use crate::streams;
 
@@ -101,9 +101,9 @@ fn list_page(format: StormFormat) -> String {
     let named =
         CATALOGUE.iter().map(|it| Listed { name: it.name, table: it.table, about: it.about });
     let shapes = Listed { name: SHAPES.0, table: Some(SHAPES.1), about: SHAPES.2 };
-    let outages = OUTAGES.iter();
-    let outages = outages.map(|it| Listed { name: it.name, table: None, about: it.about });
-    let all: Vec<Listed> = named.chain([shapes]).chain(outages).collect();
+    let shipped = ShippedScenario::all();
+    let shipped = shipped.map(|it| Listed { name: it.name, table: None, about: it.about });
+    let all: Vec<Listed> = named.chain([shapes]).chain(shipped).collect();
     let columns = [("scenario", &["name"][..]), ("table", &["table"]), ("about", &["about"])];
     match format {
         StormFormat::Table => {
