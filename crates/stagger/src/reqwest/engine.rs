@@ -76,31 +76,33 @@ impl Engine {
         let limit = retrier.policy().limits().deadline();
         let until = limit.map(|limit| TokioTime.now() + limit);
         let hedged = retrier.policy().hedge().is_some();
-        let request = (request, call.built_here);
-        let kept = &ReplayableRequest::new(request, self.options.replay_limit, hedged);
+        let replayable = ReplayableRequest::new(&mut request, self.options.replay_limit, hedged);
+        let (kept, mut first, send) = (&replayable, Some(request), &send);
         let classifier = BySend { options: &self.options, kept, until, drain: None };
-        let send = &send;
-        let attempt = |attempt: AttemptInfo| async move {
-            let mut span = HttpSpan::start(attempt.number, || kept.target());
-            let sent = span.follow(async {
-                let request = self.prepare(kept, &attempt).await?;
-                send(request, attempt.remedy).await
-            });
-            match sent.await {
-                Ok(reply) => {
-                    span.replied(reply.status().as_u16());
-                    self.read(reply, call.buffered).await
-                }
-                Err(error) => {
-                    span.failed(error.kind());
-                    Err(error)
+        let attempt = |attempt: AttemptInfo| {
+            let first = first.take();
+            async move {
+                let mut span = HttpSpan::start(attempt.number, || kept.target());
+                let sent = span.follow(async {
+                    let request = self.prepare((kept, first), &attempt).await?;
+                    send(request, attempt.remedy).await
+                });
+                match sent.await {
+                    Ok(reply) => {
+                        span.replied(reply.status().as_u16());
+                        self.read(reply, call.buffered).await
+                    }
+                    Err(error) => {
+                        span.failed(error.kind());
+                        Err(error)
+                    }
                 }
             }
         };
         let call = retrier.retry_with(attempt).classified_by(classifier).report(report);
         let call = if idempotent { call } else { call.not_idempotent() };
         let answer = if hedged { call.hedged().await } else { call.await };
-        answer.map(|reply| finish(reply, report, until))
+        answer.map(|reply| finish(reply, report, until, replayable))
     }
 
     /// Ends the call of a request that could not be built.
@@ -152,14 +154,14 @@ impl Engine {
 
     async fn prepare(
         &self,
-        kept: &ReplayableRequest,
+        (kept, first): (&ReplayableRequest, Option<Request>),
         attempt: &AttemptInfo,
     ) -> Result<Request, SendError> {
         if let (Some(Remedy::RefreshAuth), Some(refresh)) = (attempt.remedy, &self.options.refresh)
         {
             refresh().await;
         }
-        let mut request = kept.attempt().ok_or(SendError::NotReplayable)?;
+        let mut request = kept.attempt(first).ok_or(SendError::NotReplayable)?;
         self.options.attempt_headers.write(attempt, request.headers_mut());
         if let Some(prepare) = &self.options.prepare {
             prepare(&mut request, attempt);
@@ -186,13 +188,18 @@ impl Engine {
 }
 
 /// The reply as its caller gets it: with the end of the call where it failed, and with its deadline.
-fn finish(mut reply: Response, report: &CallReport, until: Option<Instant>) -> Response {
+fn finish(
+    mut reply: Response,
+    report: &CallReport,
+    until: Option<Instant>,
+    sent: ReplayableRequest,
+) -> Response {
     FailedBody::hand_over(&mut reply);
     if let Some(done) = report.done().filter(|done| done.stop != Stop::Succeeded) {
         reply.extensions_mut().insert(done);
     }
     match until {
-        Some(until) => bounded(reply, until),
+        Some(until) => bounded(reply, until, sent.into_url()),
         None => reply,
     }
 }

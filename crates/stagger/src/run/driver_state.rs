@@ -11,9 +11,10 @@ use stagger_core::retry::{Action, Done, Ledger, Wait};
 
 use super::active_call::ActiveCall;
 use super::call_record::CallRecord;
+use super::classifier::TIMED_OUT;
 use super::error::CallEnd;
 use super::history::Mark;
-use super::{AttemptInfo, CallReport, NextStep, Retrier};
+use super::{AttemptInfo, CallReport, Error, NextStep, Retrier};
 use crate::clock::Sleep;
 
 pin_project! {
@@ -185,26 +186,50 @@ where
         }
     }
 
-    /// The attempt under way succeeded, and is dropped. Returns whether a report is wanted, which then follows.
+    /// The attempt under way succeeded, and was dropped.
     #[inline]
-    pub(super) fn succeed(self: Pin<&mut Self>, outcome: &Outcome) -> bool {
+    pub(super) fn succeed(self: Pin<&mut Self>) {
         let parts = self.project();
         *parts.phase = CallPhase::Ended;
-        let is_reported = parts.record.is_reported();
-        if !is_reported && parts.call.is_started() {
+        if parts.record.is_reported() {
+            let _end = parts.call.succeed_reported(parts.record, &Outcome::OK);
+        } else if parts.call.is_started() {
+            parts.call.succeed(&Outcome::OK);
+        }
+    }
+
+    /// The attempt under way succeeded, and was dropped. Returns its end if a report is wanted.
+    #[inline]
+    pub(super) fn succeed_observed(
+        self: Pin<&mut Self>,
+        outcome: &Outcome,
+    ) -> Option<(Mark, NextStep)> {
+        let parts = self.project();
+        *parts.phase = CallPhase::Ended;
+        if parts.record.is_reported() {
+            return Some(parts.call.succeed_reported(parts.record, outcome));
+        }
+        if parts.call.is_started() {
             parts.call.succeed(outcome);
         }
-        is_reported
+        None
     }
 
-    /// The attempt under way succeeded, and a report is wanted. Returns its end.
+    /// The attempt under way failed, and was dropped.
     #[cold]
-    pub(super) fn report_success(self: Pin<&mut Self>, outcome: &Outcome) -> (Mark, NextStep) {
-        let parts = self.project();
-        parts.call.succeed_reported(parts.record, outcome)
+    #[inline(never)]
+    pub(super) fn fail(self: Pin<&mut Self>, outcome: &Outcome) {
+        self.settle(outcome, true);
     }
 
-    /// The attempt under way settled, without a result when it had none, and is dropped.
+    /// The attempt under way ran out of its time, and was dropped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn time_out(self: Pin<&mut Self>) {
+        self.settle(&TIMED_OUT, false);
+    }
+
+    /// The attempt under way settled, without a result when it had none, and was dropped.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(
@@ -229,6 +254,13 @@ where
         let mut end = parts.record.end();
         parts.call.explain(&mut end);
         end
+    }
+
+    /// The error of a call that has ended with this last one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_with<E>(self: Pin<&mut Self>, last: &mut Option<E>) -> Error<E> {
+        Error::new(self.end(), last.take())
     }
 
     /// The facts of the attempt that was decided on.
