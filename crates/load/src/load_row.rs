@@ -1,6 +1,8 @@
 //! The rows of a scenario that can be played over sockets.
 
-use stagger_sim::{LedgerModel, Play, RunPlan, Scenario, ScenarioEntry, Scope};
+use stagger_sim::{
+    LedgerModel, Play, QueueDiscipline, RunPlan, Scenario, ScenarioEntry, Scope, Users,
+};
 
 use crate::error::LoadError;
 
@@ -90,6 +92,8 @@ fn played(entry: &ScenarioEntry) -> Result<RunPlan, &'static str> {
         (plan.callers.len() != 1, "it has several layers of callers"),
         (plan.callers[0].foreign.is_some(), "the law is not in the engine"),
         (fleet.ledger != LedgerModel::Engine, "its budget is not the engine's"),
+        (plan.users != Users::default(), "its users give up and click again"),
+        (serves_by_criticality(plan), "its server serves calls by their criticality"),
         (fleet.connections.is_some(), "its processes have pools of connections"),
         (fleet.steady_breakers, "its breakers are without jitter"),
         (
@@ -101,6 +105,11 @@ fn played(entry: &ScenarioEntry) -> Result<RunPlan, &'static str> {
         Some((_, reason)) => Err(reason),
         None => Ok((**plan).clone()),
     }
+}
+
+fn serves_by_criticality(plan: &RunPlan) -> bool {
+    let order = plan.backend.workers.as_ref().map(|workers| workers.order);
+    order == Some(QueueDiscipline::ByCriticality)
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use stagger_core::{Instant, Ratio, Span, Verdict};
 use stagger_sim::{
-    ArrivalProcess, AttemptEnd, AttemptTicket, Backend, BackendMachine, Cancel, Fault, Full, Law,
-    OfferedAttempt, PlayedAttempt, QueueDiscipline, RunPlan, Schedule, ServerRateLimit, Service,
-    Trouble, Workers,
+    ArrivalProcess, AttemptEnd, AttemptTicket, Autoscaling, Backend, BackendMachine, Balancer,
+    Cache, CacheFill, Cancel, Crash, Ejection, Fault, Full, Law, OfferedAttempt, PlayedAttempt,
+    QueueDiscipline, Routing, RunPlan, Schedule, ServerRateLimit, Service, Shedding, Trouble,
+    Workers,
 };
 
 const SEED: u64 = 5;
@@ -70,6 +71,15 @@ fn driven(plan: &RunPlan, attempts: &[PlayedAttempt]) -> BTreeMap<usize, (Instan
     }
 }
 
+/// Three servers behind a balancer that ejects, and sends retries elsewhere.
+fn balanced(routing: Routing, backend: Backend) -> Backend {
+    let most = Ratio::from_percent(50);
+    let ejection = Ejection { failures: 5, lasts: Span::from_millis(700), most };
+    let balancer =
+        Balancer { retry_elsewhere: true, ejection: Some(ejection), ..Balancer::new(routing) };
+    Backend { shards: 3, balancer: Some(balancer), ..backend }
+}
+
 #[test]
 fn a_driven_backend_answered_another_way_or_at_another_time_than_in_a_run() {
     let of_workers = |change: &dyn Fn(&mut Workers)| {
@@ -93,6 +103,41 @@ fn a_driven_backend_answered_another_way_or_at_another_time_than_in_a_run() {
             (workers.queue, workers.refusal) = (Some(30), Span::from_millis(2));
         }),
         of_workers(&|workers| (workers.queue, workers.full) = (Some(30), Full::Drop)),
+        of_workers(&|workers| {
+            workers.shedding =
+                Shedding::CoDel { target: Span::from_millis(5), interval: Span::from_millis(100) };
+        }),
+        of_workers(&|workers| {
+            workers.shedding = Shedding::FailFast {
+                target: Span::from_millis(5),
+                interval: Span::from_millis(100),
+            };
+            workers.refusal = Span::from_millis(1);
+        }),
+        of_workers(&|workers| {
+            let (buffer, every) = (Ratio::from_percent(150), Span::from_millis(200));
+            workers.shedding = Shedding::Gradient { buffer, every };
+        }),
+        of_workers(&|workers| {
+            workers.crash = Some(Crash { at: 200, restart: Span::from_millis(400) });
+        }),
+        of_workers(&|workers| {
+            workers.count = 6;
+            workers.scaling = Some(Autoscaling {
+                most: 20,
+                step: 4,
+                every: Span::from_millis(500),
+                delay: Span::from_millis(300),
+                above: Ratio::from_percent(80),
+                below: Ratio::from_percent(30),
+            });
+        }),
+        of_workers(&|workers| {
+            let (miss, fill) = (Span::from_millis(8), CacheFill::Answered);
+            workers.cache = Some(Cache { keys: 500, miss, lifetime: None, fill });
+        }),
+        balanced(Routing::RoundRobin, of_workers(&|workers| workers.count = 4)),
+        balanced(Routing::TwoChoices, of_workers(&|workers| workers.count = 4)),
         Backend { shards: 3, limit: Some(limit), ..of_workers(&|workers| workers.count = 4) },
     ];
     for backend in backends {

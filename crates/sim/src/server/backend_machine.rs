@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stagger_core::{Instant, Outcome, Span};
+use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 
-use super::backend::{Admission, BackendState, Placement, REFUSED};
+use super::backend::{Admission, BackendState, Placement, QueueTurn, REFUSED, Work};
 use super::station::QueuedAttempt;
 use crate::dist::exponential;
-use crate::plan::{Hop, RunPlan};
+use crate::plan::{Criticality, Hop, RunPlan};
 use crate::streams::{Purpose, RandomStream};
 
 /// The backend and the network of a plan, for attempts that come from elsewhere.
@@ -46,6 +46,10 @@ pub struct BackendMachine<'p> {
     arrived: u32,
     /// Attempts whose callers wait.
     waiting: BTreeSet<u32>,
+    /// Behind a balancer, the call and the server of each attempt whose caller waits.
+    placed: BTreeMap<u32, (u32, u32)>,
+    /// Behind a balancer, the server of the last attempt of each call that has failed so far.
+    last_servers: BTreeMap<u32, u32>,
     ready: Vec<(AttemptTicket, Outcome)>,
     /// Attempts in queues and at workers.
     backlog: usize,
@@ -80,10 +84,10 @@ enum BackendEvent {
     /// An attempt is at the backend after its way.
     Reach(QueuedAttempt),
     /// A worker of this shard is done with an attempt.
-    Finish(QueuedAttempt, u32),
+    Finish(QueuedAttempt, u32, Work),
     /// An answer is back where the attempt came from.
     Reply(u32, Outcome),
-    /// A shard starts work again after a stall.
+    /// A shard starts work again after a stall, or has more workers.
     Resume(u32),
 }
 
@@ -101,6 +105,8 @@ impl<'p> BackendMachine<'p> {
             now: Instant::ORIGIN,
             arrived: 0,
             waiting: BTreeSet::new(),
+            placed: BTreeMap::new(),
+            last_servers: BTreeMap::new(),
             ready: Vec::new(),
             backlog: 0,
             state,
@@ -118,7 +124,16 @@ impl<'p> BackendMachine<'p> {
         self.arrived = self.arrived.wrapping_add(1);
         self.waiting.insert(slot);
         let OfferedAttempt { call: id, number, give_up } = attempt;
-        let job = QueuedAttempt { id, slot, number, give_up, refused: false };
+        let job = QueuedAttempt {
+            id,
+            slot,
+            number,
+            give_up,
+            since: self.now,
+            shed_at: Instant::FAR,
+            criticality: Criticality::default(),
+            refused: false,
+        };
         match self.way(&self.there, id, number) {
             Span::ZERO => self.reach(self.now, job),
             way => self.foresee(self.now + way, BackendEvent::Reach(job)),
@@ -129,7 +144,10 @@ impl<'p> BackendMachine<'p> {
     /// The caller of an attempt waits no longer; there is no answer to it any more.
     pub fn leave(&mut self, now: Instant, ticket: AttemptTicket) {
         self.advance(now);
-        self.waiting.remove(&ticket.0);
+        if self.waiting.remove(&ticket.0) {
+            let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
+            self.tell_balancer(ticket.0, &outcome);
+        }
     }
 
     /// All answers that are due at `now`, in their order.
@@ -180,48 +198,103 @@ impl<'p> BackendMachine<'p> {
         let now = self.now;
         match event {
             BackendEvent::Reach(job) => self.reach(now, job),
-            BackendEvent::Finish(job, shard) => {
-                self.state.leave(shard);
-                self.backlog -= 1;
-                let outcome = match job.refused {
-                    true => REFUSED,
-                    false => self.state.result(shard, job.id, job.number),
-                };
-                self.answer(job, now, outcome);
-                self.start_work(now, shard);
-            }
+            BackendEvent::Finish(job, shard, work) => self.finish(now, job, shard, work),
             BackendEvent::Reply(slot, outcome) => self.reply(slot, outcome),
             BackendEvent::Resume(shard) => self.start_work(now, shard),
         }
     }
 
+    /// A worker is done with an attempt, and takes the next.
+    fn finish(&mut self, now: Instant, job: QueuedAttempt, shard: u32, work: Work) {
+        if self.state.has_lost(shard, work.crashes) {
+            return;
+        }
+        self.state.leave(now, shard, job.id, job.number);
+        self.backlog -= 1;
+        let outcome = match job.refused {
+            true => REFUSED,
+            false => self.state.result(shard, job.id, job.number),
+        };
+        if work.miss && outcome.verdict == Verdict::Ok {
+            self.state.fill(now, shard, self.waiting.contains(&job.slot));
+        }
+        self.answer(job, now, outcome);
+        self.start_work(now, shard);
+    }
+
     fn reach(&mut self, now: Instant, job: QueuedAttempt) {
-        let shard = self.state.shard_of(job.id);
+        let shard = self.place(now, &job);
+        let job = QueuedAttempt { since: now, ..job };
         match self.state.receive(now, shard, job.id, job.number) {
             Admission::Silence => {}
             Admission::Answer(at, outcome) => self.answer(job, at, outcome),
-            Admission::Enter => match self.state.enter(now, shard, job) {
-                Placement::Started(end) => {
-                    self.backlog += 1;
-                    self.foresee(end, BackendEvent::Finish(job, shard));
+            Admission::Enter => {
+                self.enter(now, shard, job);
+                self.scale(now, shard);
+            }
+        }
+    }
+
+    /// The shard of an attempt; behind a balancer, the server that it chooses.
+    fn place(&mut self, now: Instant, job: &QueuedAttempt) -> u32 {
+        let shard = self.state.shard_of(job.id);
+        let Some(balancer) = self.state.balancer() else { return shard };
+        let last = self.last_servers.get(&job.id).copied();
+        let server = balancer.choose(now, (job.id, job.number), last);
+        if self.waiting.contains(&job.slot) {
+            balancer.begin(server);
+            self.placed.insert(job.slot, (job.id, server));
+        }
+        server
+    }
+
+    /// An attempt asks for a worker.
+    fn enter(&mut self, now: Instant, shard: u32, job: QueuedAttempt) {
+        match self.state.enter(now, shard, job) {
+            Placement::Started(work) => {
+                self.backlog += 1;
+                self.foresee(work.end, BackendEvent::Finish(job, shard, work));
+            }
+            Placement::Queued | Placement::RefusedLater => self.backlog += 1,
+            Placement::Replaced(other) => self.answer(other, now, REFUSED),
+            Placement::Crashed(loss) => {
+                // The attempt that was one too many is lost too, and was not counted yet.
+                self.backlog = (self.backlog + 1).saturating_sub(loss.attempts.len());
+                for lost in loss.attempts {
+                    self.answer(lost, now, REFUSED);
                 }
-                Placement::Queued | Placement::RefusedLater => self.backlog += 1,
-                Placement::Refused => self.answer(job, now, REFUSED),
-                Placement::Dropped => {}
-            },
+            }
+            Placement::Refused => self.answer(job, now, REFUSED),
+            Placement::Dropped => {}
+        }
+    }
+
+    /// The load of a shard has changed, and it may get more workers.
+    fn scale(&mut self, now: Instant, shard: u32) {
+        if let Some(at) = self.state.scale(now, shard) {
+            self.foresee(at, BackendEvent::Resume(shard));
         }
     }
 
     /// Free workers of this shard take what waits.
     fn start_work(&mut self, now: Instant, shard: u32) {
+        self.scale(now, shard);
         loop {
             let waiting = &self.waiting;
             let waited_for = |job: &QueuedAttempt| waiting.contains(&job.slot);
             let mut dropped = 0;
             let next = self.state.start_next(now, shard, waited_for, |_| dropped += 1);
             self.backlog -= dropped;
-            let Some((job, end)) = next else { return };
-            self.foresee(end, BackendEvent::Finish(job, shard));
+            match next {
+                None => return,
+                Some(QueueTurn::Started(job, work)) => {
+                    self.foresee(work.end, BackendEvent::Finish(job, shard, work));
+                }
+                Some(QueueTurn::Refused(job)) => {
+                    self.backlog -= 1;
+                    self.answer(job, now, REFUSED);
+                }
+            }
         }
     }
 
@@ -236,8 +309,21 @@ impl<'p> BackendMachine<'p> {
 
     fn reply(&mut self, slot: u32, outcome: Outcome) {
         if self.waiting.remove(&slot) {
+            self.tell_balancer(slot, &outcome);
             self.ready.push((AttemptTicket(slot), outcome));
         }
+    }
+
+    /// An attempt is no longer under way at its server, and had this outcome.
+    fn tell_balancer(&mut self, slot: u32, outcome: &Outcome) {
+        let Some((call, server)) = self.placed.remove(&slot) else { return };
+        let Some(balancer) = self.state.balancer() else { return };
+        balancer.end(server);
+        balancer.heard(self.now, server, outcome);
+        match outcome.verdict {
+            Verdict::Ok => self.last_servers.remove(&call),
+            _ => self.last_servers.insert(call, server),
+        };
     }
 
     fn foresee(&mut self, at: Instant, event: BackendEvent) {
