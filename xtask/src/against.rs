@@ -46,6 +46,8 @@ struct MeasuredPeak {
     late_s: f64,
     /// The end of the run: `complete`, or the bound that ended it.
     end: String,
+    /// Runs that were made: one in which calls begin late measures the machine, and is repeated.
+    runs: u32,
 }
 
 impl MeasuredPeaks {
@@ -71,13 +73,15 @@ impl fmt::Display for MeasuredPeaks {
             "scenario", "row", "lab", "measured", "deviation", "late"
         )?;
         for peak in &self.0 {
-            let MeasuredPeak { scenario, row, model_peak, measured_peak, deviation, late_s, end } =
-                peak;
+            let MeasuredPeak {
+                scenario, row, model_peak, measured_peak, deviation, late_s, ..
+            } = peak;
             writeln!(
                 f,
-                "{scenario:8}  {row:20} {model_peak:>7}/s {measured_peak:>7}/s {:>+7.1} % {:>5.0} ms  {end}",
+                "{scenario:8}  {row:20} {model_peak:>7}/s {measured_peak:>7}/s {:>+7.1} % {:>5.0} ms  {}",
                 deviation * 100.0,
-                late_s * 1_000.0
+                late_s * 1_000.0,
+                peak.end
             )?;
         }
         Ok(())
@@ -91,7 +95,7 @@ mod tests {
     fn line(deviation: &str, end: &str) -> String {
         format!(
             "{{\"scenario\":\"stall\",\"row\":\"full\",\"model_peak\":5400,\"measured_peak\":5520,\
-             \"deviation\":{deviation},\"model_attempts\":1,\"late_s\":0.0159,\"end\":\"{end}\"}}\n"
+             \"deviation\":{deviation},\"model_attempts\":1,\"late_s\":0.0159,\"end\":\"{end}\",\"runs\":1}}\n"
         )
     }
 

@@ -14,6 +14,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use stagger::{Sleep, TokioTime};
 use stagger_core::{Hint, Outcome, Span, Verdict};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
@@ -28,6 +29,8 @@ use crate::load_row::LoadRow;
 const MOST_CONNECTIONS: usize = 16_384;
 /// The time in which a request's head must be there, or its connection is closed.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);
+/// The pause after a connection that could not be accepted.
+const PAUSE: Span = Span::from_millis(20);
 /// Bytes of a request's head.
 const MOST_HEAD_BYTES: usize = 16 * 1_024;
 /// Header lines of a request.
@@ -104,8 +107,14 @@ async fn accept(
     free: &Arc<Semaphore>,
 ) -> Option<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
     let permit = Arc::clone(free).acquire_owned().await.ok()?;
-    let (stream, _) = listener.accept().await.ok()?;
-    Some((stream, permit))
+    match listener.accept().await {
+        Ok((stream, _)) => Some((stream, permit)),
+        Err(_) => {
+            // Without a file for it, the connection stays in line: asking again at once would be a loop.
+            TokioTime.sleep(PAUSE).await;
+            None
+        }
+    }
 }
 
 /// The way from connections to the backend.
