@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
 use ::http::{HeaderMap, Version};
@@ -21,6 +22,8 @@ use crate::{AttemptEnd, Classifier, Clock, NextStep, TokioTime};
 /// What is kept of a request for further attempts.
 #[derive(Debug)]
 pub(super) struct ReplayableRequest {
+    /// The caller's own, until the first attempt sends it.
+    first: Mutex<Option<Request>>,
     kept: KeptRequest,
     stream: Option<Replayable<Body>>,
 }
@@ -36,13 +39,14 @@ enum KeptRequest {
 
 impl ReplayableRequest {
     /// Keeps what further attempts need of a request, and up to `limit` bytes of a stream, for one attempt at a time or
-    /// for `copies` beside each other. The request itself is for the first attempt.
-    pub(super) fn new(request: &mut Request, limit: usize, copies: bool) -> Self {
+    /// for `copies` beside each other.
+    pub(super) fn new(mut request: Request, limit: usize, copies: bool) -> Self {
         let streams = request.body().is_some_and(|body| body.as_bytes().is_none());
         let body = if streams { request.body_mut().take() } else { None };
         let keep = if copies { Replayable::shared } else { Replayable::new };
         let stream = body.map(|body| keep(body, limit));
-        Self { kept: KeptRequest::of(request), stream }
+        let kept = KeptRequest::of(&request);
+        Self { first: Mutex::new(Some(request)), kept, stream }
     }
 
     /// The request as a span tells of it.
@@ -59,8 +63,9 @@ impl ReplayableRequest {
         self.stream.as_ref().is_none_or(Replayable::is_replayable)
     }
 
-    /// The request of one more attempt: the caller's own for the `first` one. `None` when bytes of it are gone.
-    pub(super) fn attempt(&self, first: Option<Request>) -> Option<Request> {
+    /// The request of one more attempt; `None` when bytes of it are gone.
+    pub(super) fn attempt(&self) -> Option<Request> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut request = first.or_else(|| self.kept.copy())?;
         if let Some(stream) = &self.stream {
             *request.body_mut() = Some(Body::wrap(stream.attempt()?));

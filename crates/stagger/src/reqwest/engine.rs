@@ -76,26 +76,23 @@ impl Engine {
         let limit = retrier.policy().limits().deadline();
         let until = limit.map(|limit| TokioTime.now() + limit);
         let hedged = retrier.policy().hedge().is_some();
-        let replayable = ReplayableRequest::new(&mut request, self.options.replay_limit, hedged);
-        let (kept, mut first, send) = (&replayable, Some(request), &send);
+        let replayable = ReplayableRequest::new(request, self.options.replay_limit, hedged);
+        let (kept, send) = (&replayable, &send);
         let classifier = BySend { options: &self.options, kept, until, drain: None };
-        let attempt = |attempt: AttemptInfo| {
-            let first = first.take();
-            async move {
-                let mut span = HttpSpan::start(attempt.number, || kept.target());
-                let sent = span.follow(async {
-                    let request = self.prepare((kept, first), &attempt).await?;
-                    send(request, attempt.remedy).await
-                });
-                match sent.await {
-                    Ok(reply) => {
-                        span.replied(reply.status().as_u16());
-                        self.read(reply, call.buffered).await
-                    }
-                    Err(error) => {
-                        span.failed(error.kind());
-                        Err(error)
-                    }
+        let attempt = |attempt: AttemptInfo| async move {
+            let mut span = HttpSpan::start(attempt.number, || kept.target());
+            let sent = span.follow(async {
+                let request = self.prepare(kept, &attempt).await?;
+                send(request, attempt.remedy).await
+            });
+            match sent.await {
+                Ok(reply) => {
+                    span.replied(reply.status().as_u16());
+                    self.read(reply, call.buffered).await
+                }
+                Err(error) => {
+                    span.failed(error.kind());
+                    Err(error)
                 }
             }
         };
@@ -154,14 +151,14 @@ impl Engine {
 
     async fn prepare(
         &self,
-        (kept, first): (&ReplayableRequest, Option<Request>),
+        kept: &ReplayableRequest,
         attempt: &AttemptInfo,
     ) -> Result<Request, SendError> {
         if let (Some(Remedy::RefreshAuth), Some(refresh)) = (attempt.remedy, &self.options.refresh)
         {
             refresh().await;
         }
-        let mut request = kept.attempt(first).ok_or(SendError::NotReplayable)?;
+        let mut request = kept.attempt().ok_or(SendError::NotReplayable)?;
         self.options.attempt_headers.write(attempt, request.headers_mut());
         if let Some(prepare) = &self.options.prepare {
             prepare(&mut request, attempt);
