@@ -124,6 +124,16 @@ impl CallContext {
         self.changed.notify_waiters();
     }
 
+    /// A key ended a check or a hook that had the terminal: the rest of the job, this process among it, gets the signal
+    /// too.
+    pub(crate) fn typed(&self, signal: Signal) {
+        if self.caught.get().is_none() {
+            self.caught.set(Some(signal.as_raw()));
+        }
+        let _ = kill_current_process_group(signal);
+        self.changed.notify_waiters();
+    }
+
     /// Whether the limits allow another attempt.
     pub(crate) fn may_follow(&self) -> bool {
         self.command.most.is_none_or(|most| self.number.get() < most)

@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::process::Stdio;
 
+use rustix::process::Signal;
 use stagger_core::Span;
 use tokio::process::Command;
 
@@ -76,5 +77,12 @@ pub(crate) async fn run_beside(
     }
     context.group.set(before);
     context.beside.set(false);
+    let had_terminal = context.terminal.is_lent();
+    context.terminal.take_back();
+    if let (true, AttemptOutcome::Signalled(number)) = (had_terminal, &outcome)
+        && let Some(key @ (Signal::INT | Signal::QUIT)) = Signal::from_named_raw(*number)
+    {
+        context.typed(key);
+    }
     outcome
 }

@@ -253,3 +253,60 @@ fn a_time_of_curl_was_no_time() {
     let came = HttpRun::of(&["--connect-timeout", "0", "http://127.0.0.1:9/"]);
     assert!(came.code == Some(2) && came.told.contains("--connect-timeout"), "{came:?}");
 }
+
+/// A server that sends this body up to a byte, and the rest to those who ask for it.
+fn broken_at(body: &[u8], at: usize, headers: &[(&str, &str)]) -> BlockingServer {
+    let with = |reaction: Reaction| {
+        headers.iter().fold(reaction, |reaction, (name, value)| reaction.header(name, value))
+    };
+    let range = format!("bytes {at}-{}/{}", body.len() - 1, body.len());
+    let rest = with(Reaction::status(206)).header("content-range", &range);
+    let asked = format!("bytes={at}-");
+    let rest = Script::always(rest.body(body[at..].to_vec()));
+    let whole = with(Reaction::ok(body.to_vec()));
+    let script = Script::of([whole.clone().cut(at)]).then(whole);
+    BlockingServer::start(script.on_header("range", &asked, rest))
+}
+
+#[test]
+fn a_compressed_body_that_broke_off_was_decoded_from_its_middle() {
+    let folder = folder("zipped");
+    let file = folder.join("page");
+    let text: Vec<u8> = (0..20_000_u32).flat_map(u32::to_le_bytes).collect();
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    std::io::Write::write_all(&mut encoder, &text).expect("in memory");
+    let zipped = encoder.finish().expect("in memory");
+    let parts = [("content-encoding", "gzip"), ("accept-ranges", "bytes"), ("etag", "\"v1\"")];
+    // With parts the rest is decoded after what is there; without them all of it anew.
+    for headers in [&parts[..], &parts[..1]] {
+        let server = broken_at(&zipped, zipped.len() / 2, headers);
+        let place = file.display().to_string();
+        let args = ["-q", "--compressed", "--base", "1ms", "-o", &place, &server.url("/")];
+        let came = HttpRun::of(&args);
+        assert_eq!(came.code, Some(0), "{came:?}");
+        assert!(fs::read(&file).expect("there") == text, "{headers:?}");
+        let resumed = server.seen()[1].headers.contains_key("range");
+        assert_eq!((server.seen().len(), resumed), (2, headers.len() > 1));
+    }
+    fs::remove_dir_all(folder).expect("ours");
+}
+
+#[test]
+fn a_download_that_went_on_and_broke_off_lost_what_was_there() {
+    let folder = folder("continued");
+    let file = folder.join("page");
+    fs::write(&file, "012").expect("writable");
+    let rest = |from: usize| {
+        let range = format!("bytes {from}-9/10");
+        Reaction::status(206).header("content-range", &range).body(b"0123456789"[from..].to_vec())
+    };
+    let script = Script::always(Reaction::ok("another"))
+        .on_header("range", "bytes=3-", Script::always(rest(3).cut(4)))
+        .on_header("range", "bytes=7-", Script::always(rest(7)));
+    let server = BlockingServer::start(script);
+    let place = file.display().to_string();
+    let came = HttpRun::of(&["-q", "-C", "-", "--base", "1ms", "-o", &place, &server.url("/")]);
+    assert_eq!((came.code, server.seen().len()), (Some(0), 2), "{came:?}");
+    assert_eq!(fs::read_to_string(&file).expect("there"), "0123456789");
+    fs::remove_dir_all(folder).expect("ours");
+}

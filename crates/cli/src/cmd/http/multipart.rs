@@ -6,7 +6,7 @@ use std::path::Path;
 
 use stagger_core::Entropy;
 
-use super::request::bytes;
+use super::data::bytes;
 use crate::command_error::CommandError;
 
 /// The type of a file whose type is not given.

@@ -1,10 +1,5 @@
 //! A whole request from its flags, the options of its call, and the client.
 
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-
 use bytes::Bytes;
 use clap::error::ErrorKind;
 use reqwest::header::{
@@ -17,15 +12,13 @@ use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, client_builder};
 use stagger_core::Span;
 
+use super::data::bytes;
 use super::multipart::Multipart;
 use super::reporter::without_userinfo;
 use super::target::HttpTarget;
 use super::tls::tls;
 use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
-
-/// The longest body that is sent: it is held in memory, because every attempt sends it again.
-const MAX_BODY: u64 = 1 << 30;
 
 /// The content of all requests of a command line, which is read once.
 #[derive(Debug)]
@@ -203,27 +196,6 @@ fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, CommandError> {
     let parts: Result<Vec<_>, _> = flags.data.iter().map(|data| bytes("--data", data)).collect();
     let parts = parts?;
     Ok(if parts.is_empty() { None } else { Some(parts.join(&b'&')) })
-}
-
-/// The bytes that a flag gives: its own, or those of the file behind an @.
-pub(super) fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, CommandError> {
-    let Some(file) = data.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
-        return Ok(data.as_bytes().to_vec());
-    };
-    let stdin = file == "-";
-    let name = if stdin { "standard input".to_owned() } else { file.display().to_string() };
-    let refused = |error| CommandError::File(format!("error: {name}: {error}"));
-    let from: Box<dyn Read> = match stdin {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(file).map_err(refused)?),
-    };
-    let mut bytes = Vec::new();
-    from.take(MAX_BODY + 1).read_to_end(&mut bytes).map_err(refused)?;
-    // OK because no target has pointers of more than 64 bits.
-    if bytes.len() as u64 > MAX_BODY {
-        return Err(CommandError::invalid(flag, &data.display().to_string(), "at most 1 GiB"));
-    }
-    Ok(bytes)
 }
 
 /// Redirects that are followed; more of them are a loop.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use reqwest::Url;
 
+use super::data::bytes;
 use super::reporter::without_userinfo;
-use super::request::bytes;
 use crate::command_error::{CommandError, check};
 use crate::flags::HttpFlags;
 
