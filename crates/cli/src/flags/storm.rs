@@ -12,8 +12,8 @@ use stagger_sim::{CATALOGUE, Equal, Law};
 
 use super::completions::Offers;
 use super::replay::ReplayFlags;
-use crate::shipped::ShippedScenario;
 use crate::policy_file::PolicyArgument;
+use crate::shipped::ShippedScenario;
 
 /// The end of its help.
 pub(super) const EXAMPLES: &str = "\

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    ArrivalProcess, Away, CacheFill, Cancel, FirstCalls, Full, Hop, LedgerModel, Patience, Paying, Play, Propagation,
-    QueueDiscipline, Recovery, Routing, RunPlan, Scope, ServerRateLimit, Service, Shedding, Trouble,
+    ArrivalProcess, Away, CacheFill, Cancel, FirstCalls, Full, Hop, LedgerModel, Patience, Paying,
+    Play, Propagation, QueueDiscipline, Recovery, Routing, RunPlan, Scope, ServerRateLimit,
+    Service, Shedding, Trouble,
 };
 use stagger_text::settings::Document;
 
@@ -254,7 +255,10 @@ fn every_user_and_criticality_can_be_written() {
     assert_eq!(clicks.map(|clicks| clicks.most), Some(10));
     let words = ["critical-plus", "critical", "sheddable-plus", "sheddable"];
     let words = words.map(|word| {
-        format!("{ARRIVALS}[laws]\ncriticality = '{word}'\n[[bystanders]]\n{}\ncriticality = '{word}'", RULES[0])
+        format!(
+            "{ARRIVALS}[laws]\ncriticality = '{word}'\n[[bystanders]]\n{}\ncriticality = '{word}'",
+            RULES[0]
+        )
     });
     all(&words.each_ref().map(String::as_str), 4, |plan| {
         assert_eq!(plan.callers[0].criticality, plan.bystanders[0].caller.criticality);
@@ -282,7 +286,10 @@ fn servers_and_users_are_refused_with_their_bounds() {
     refused("[server]\nservers = 2\neject = { most = 1.5 }", "a number from 0 to 1");
     refused("[server]\nshed = { by = 'codel' }", "set together with server.workers");
     refused("[server]\nworkers = 1\nshed = { by = 'code' }", "did you mean codel?");
-    refused("[server]\nworkers = 1\nshed = { by = 'codel', target = '1s' }", "at least target (1s)");
+    refused(
+        "[server]\nworkers = 1\nshed = { by = 'codel', target = '1s' }",
+        "at least target (1s)",
+    );
     refused("[server]\nworkers = 1\nshed = { by = 'aimd' }", "server.shed.latency must be set");
     refused("[server]\nworkers = 1\ncrash = { at = 5 }", "server.crash.restart must be set");
     refused("[server]\nworkers = 9\nscale = { most = 5, step = 1, delay = '1s' }", "from 9 to");

@@ -11,8 +11,8 @@ use super::replay;
 use super::target::{Origin, SHAPES, Target};
 use crate::command_error::CommandError;
 use crate::flags::{StormFlags, StormFormat};
-use crate::shipped::ShippedScenario;
 use crate::render::{self, Storm};
+use crate::shipped::ShippedScenario;
 use crate::streams;
 
 /// Plays what the flags ask for, and returns the page.

@@ -9,10 +9,10 @@ use stagger_text::settings::{Document, Flaw};
 
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::shipped::ShippedScenario;
 use crate::policy_file::read;
 use crate::render::YOURS;
 use crate::scenario_file::{self, ScenarioOverrides};
+use crate::shipped::ShippedScenario;
 use crate::streams;
 
 /// The source of a scenario, with settings that change from one time to the next.
@@ -70,7 +70,11 @@ impl ScenarioSource {
     }
 
     /// A scenario file that ships. Policies of the command line are rows called `yours`.
-    pub(super) fn shipped(shipped: &ShippedScenario, flags: &StormFlags, mut options: StormOptions) -> Self {
+    pub(super) fn shipped(
+        shipped: &ShippedScenario,
+        flags: &StormFlags,
+        mut options: StormOptions,
+    ) -> Self {
         let alone = options.policies.len() == 1;
         for (name, _) in &mut options.policies {
             *name = if alone { YOURS.to_owned() } else { format!("{YOURS}, {name}") };

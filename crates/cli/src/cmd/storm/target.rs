@@ -12,8 +12,8 @@ use super::known_options as known;
 use super::scenario_source::ScenarioSource;
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::shipped::ShippedScenario;
 use crate::policy_file::{Loaded, PolicyArgument};
+use crate::shipped::ShippedScenario;
 
 /// The target that the flags ask for.
 #[derive(Debug)]
