@@ -48,11 +48,11 @@ impl CoolOffRecord {
         host_file::check(from_ns.to_le_bytes().into_iter().chain(until_ns.to_le_bytes()))
     }
 
-    /// The rest of the cool-off; nothing when its begin has not come yet.
+    /// The rest of the cool-off, at most [`MAX`]; nothing when its begin has not come yet.
     fn left(self, now: Instant) -> Span {
         match now.as_nanos() {
             now if now < self.from_ns => Span::ZERO,
-            now => Span::from_nanos(self.until_ns.saturating_sub(now)),
+            now => Span::from_nanos(self.until_ns.saturating_sub(now)).min(MAX),
         }
     }
 
@@ -147,5 +147,7 @@ mod tests {
         for (now, left) in [(100, 30), (110, 20), (130, 0), (500, 0), (99, 0), (0, 0)] {
             assert_eq!(kept.left(at(now)), Span::from_secs(left), "at {now} s");
         }
+        let forged = CoolOffRecord { until_ns: u64::MAX, ..kept };
+        assert_eq!(forged.left(at(110)), MAX, "another process may have written it");
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 
-use super::backend::{Admission, BackendState, Placement, QueueTurn, REFUSED, Work};
-use super::station::QueuedAttempt;
+use super::backend::{Admission, BackendState, Placement, QueueTurn, REFUSED, StartedWork};
+use super::waiting::QueuedAttempt;
 use crate::dist::exponential;
 use crate::plan::{Criticality, Hop, RunPlan};
 use crate::streams::{Purpose, RandomStream};
@@ -78,13 +78,16 @@ impl OfferedAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptTicket(u32);
 
+/// Calls whose last server is remembered, the lowest numbers forgotten first: a caller may begin calls without end.
+const MOST_FAILED_CALLS: usize = 1_000_000;
+
 /// Something that is foreseen.
 #[derive(Clone, Copy, Debug)]
 enum BackendEvent {
     /// An attempt is at the backend after its way.
     Reach(QueuedAttempt),
     /// A worker of this shard is done with an attempt.
-    Finish(QueuedAttempt, u32, Work),
+    Finish(QueuedAttempt, u32, StartedWork),
     /// An answer is back where the attempt came from.
     Reply(u32, Outcome),
     /// A shard starts work again after a stall, or has more workers.
@@ -205,7 +208,7 @@ impl<'p> BackendMachine<'p> {
     }
 
     /// A worker is done with an attempt, and takes the next.
-    fn finish(&mut self, now: Instant, job: QueuedAttempt, shard: u32, work: Work) {
+    fn finish(&mut self, now: Instant, job: QueuedAttempt, shard: u32, work: StartedWork) {
         if self.state.has_lost(shard, work.crashes) {
             return;
         }
@@ -324,6 +327,9 @@ impl<'p> BackendMachine<'p> {
             Verdict::Ok => self.last_servers.remove(&call),
             _ => self.last_servers.insert(call, server),
         };
+        if self.last_servers.len() > MOST_FAILED_CALLS {
+            self.last_servers.pop_first();
+        }
     }
 
     fn foresee(&mut self, at: Instant, event: BackendEvent) {

@@ -12,7 +12,8 @@ mod station;
 mod waiting;
 
 pub(crate) use backend::{
-    Admission, BackendState, Placement, QueueTurn, REFUSED, Work, answers_at_once,
+    Admission, BackendState, Placement, QueueTurn, REFUSED, StartedWork, answers_at_once,
 };
 pub use backend_machine::{AttemptTicket, BackendMachine, OfferedAttempt};
-pub(crate) use station::{CrashLoss, QueuedAttempt};
+pub(crate) use station::CrashLoss;
+pub(crate) use waiting::QueuedAttempt;
