@@ -9,8 +9,8 @@ mod scaling;
 mod shedding;
 mod station;
 mod waiting;
+mod work;
 
-pub(crate) use backend::{
-    Admission, BackendState, Placement, QueueTurn, REFUSED, Work, answers_at_once,
-};
+pub(crate) use backend::{Admission, BackendState, REFUSED, answers_at_once};
 pub(crate) use station::{CrashLoss, QueuedAttempt};
+pub(crate) use work::{Placement, QueueTurn, Work};

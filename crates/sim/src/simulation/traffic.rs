@@ -218,7 +218,7 @@ const OF_MISS: u32 = Backend::MAX_SHARDS << 2;
 /// Beside the shard, two bits for the criticality of an attempt.
 const CLASS_SHIFT: u32 = (Backend::MAX_SHARDS << 2).trailing_zeros();
 const CLASS_MASK: u32 = 3 << CLASS_SHIFT;
-const _: () = assert!(CLASS_MASK | OF_MISS <= CallerEvent::MAX_TAG);
+const _: () = assert!(CLASS_MASK <= CallerEvent::MAX_TAG);
 
 const fn pack(ticket: Ticket) -> u64 {
     ((ticket.number as u64) << 32) | ticket.slot as u64

@@ -148,7 +148,8 @@ fn least_requests_sends_more_calls_to_a_server_that_fails_fast() {
         let broken = Fault::new(Trouble::Refuse, at(0), Instant::FAR).in_shard(1);
         let plan = RunPlan::new(ArrivalProcess::poisson(200, at(60_000)), once());
         let played = play(&RunPlan { backend, faults: vec![broken], ..plan });
-        1.0 - played.succeeded as f64 / played.calls as f64
+        let failed = u32::try_from(played.calls - played.succeeded).expect("fewer than calls");
+        f64::from(failed) / f64::from(u32::try_from(played.calls).expect("some thousand"))
     };
     assert_near(failing(Routing::RoundRobin), 0.25, 0.02);
     assert!(failing(Routing::LeastRequests) > 0.3, "{}", failing(Routing::LeastRequests));
