@@ -74,12 +74,15 @@ pub(super) fn over_slo(policy: &Policy, setting: &Setting, found: &mut Vec<Polic
             format!("the worst case is {worst}, above the SLO of {slo}"),
             fix,
         )),
-        Some(worst) if worst > third => found.push(PolicyFinding::warning(
-            Code::OverSloThird,
-            key,
-            format!("the worst case is {worst}, above a third of the SLO of {slo}"),
-            fix,
-        )),
+        // Where the pace of the attempts is known, choosing their number by it is better than a third.
+        Some(worst) if worst > third && setting.p99.is_none() => {
+            found.push(PolicyFinding::warning(
+                Code::OverSloThird,
+                key,
+                format!("the worst case is {worst}, above a third of the SLO of {slo}"),
+                fix,
+            ))
+        }
         Some(_) => {}
     }
 }
