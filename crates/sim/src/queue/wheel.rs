@@ -208,7 +208,6 @@ const PART_BITS: u32 = 6;
 const PARTS: usize = 1 << PART_BITS;
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "below PARTS")]
 const fn part_of(event: CallerEvent) -> usize {
     // OK because the remainder is below PARTS.
     ((event.at().as_nanos() >> (WIDTH_BITS - PART_BITS)) % PARTS as u64) as usize

@@ -10,9 +10,9 @@ mod scaling;
 mod shedding;
 mod station;
 mod waiting;
+mod work;
 
-pub(crate) use backend::{
-    Admission, BackendState, Placement, QueueTurn, REFUSED, Work, answers_at_once,
-};
+pub(crate) use backend::{Admission, BackendState, REFUSED, answers_at_once};
 pub use backend_machine::{AttemptTicket, BackendMachine, OfferedAttempt};
 pub(crate) use station::{CrashLoss, QueuedAttempt};
+pub(crate) use work::{Placement, QueueTurn, Work};
