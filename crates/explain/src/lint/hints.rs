@@ -81,7 +81,7 @@ pub(super) fn over_slo(policy: &Policy, setting: &Setting, found: &mut Vec<Polic
                 key,
                 format!("the worst case is {worst}, above a third of the SLO of {slo}"),
                 fix,
-            ))
+            ));
         }
         Some(_) => {}
     }
