@@ -17,9 +17,9 @@ use stagger_core::Span;
 pub(crate) const LENGTH: usize = 1024;
 /// The longest wait for the lock. A change takes microseconds, so a thousand processes at once need far less; a process
 /// that was stopped while it held the lock must not stop the others.
-const PATIENCE: Span = Span::from_secs(5);
+const LOCK_WAIT: Span = Span::from_secs(5);
 /// The wait between two tries for the lock.
-const LOOK: Span = Span::from_millis(2);
+const LOCK_RETRY: Span = Span::from_millis(2);
 /// Names that are tried for the draft of a new file.
 const MAX_DRAFTS: u32 = 100;
 
@@ -27,7 +27,7 @@ const MAX_DRAFTS: u32 = 100;
 #[derive(Debug)]
 pub(crate) struct HostFile {
     path: PathBuf,
-    patience: Span,
+    lock_wait: Span,
 }
 
 impl HostFile {
@@ -37,8 +37,8 @@ impl HostFile {
     /// # Errors
     /// A link, or something else that is no regular file; the system's refusal.
     pub(crate) fn open(path: &Path, deadline: Option<Span>, fresh: &[u8]) -> Result<Self, String> {
-        let patience = deadline.map_or(PATIENCE, |deadline| deadline.min(PATIENCE));
-        let file = Self { path: path.to_owned(), patience };
+        let lock_wait = deadline.map_or(LOCK_WAIT, |deadline| deadline.min(LOCK_WAIT));
+        let file = Self { path: path.to_owned(), lock_wait };
         match fs::symlink_metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => file.make(fresh)?,
             Err(error) => return Err(error.to_string()),
@@ -62,11 +62,14 @@ impl HostFile {
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(file),
-                Err(Errno::WOULDBLOCK) if StdTime.now() - begun < self.patience => {
-                    StdTime.pause(LOOK, None);
+                Err(Errno::WOULDBLOCK) if StdTime.now() - begun < self.lock_wait => {
+                    StdTime.pause(LOCK_RETRY, None);
                 }
                 Err(Errno::WOULDBLOCK) => {
-                    return Err(format!("another process has held its lock for {}", self.patience));
+                    return Err(format!(
+                        "another process has held its lock for {}",
+                        self.lock_wait
+                    ));
                 }
                 Err(error) => return Err(io::Error::from(error).to_string()),
             }

@@ -85,9 +85,11 @@ impl LineScanner {
         self.fill(bytes);
     }
 
-    /// The stream has ended, also without a line break.
+    /// The stream has ended, also without a line break. Behind the last line break there is no line.
     pub(crate) fn finish(&mut self) {
-        self.settle();
+        if !self.line.is_empty() {
+            self.settle();
+        }
     }
 
     /// Whether a line is worth another attempt.
@@ -148,6 +150,14 @@ mod tests {
         assert!(!scan(retry("^reset$"), &[b"reset", b"s\n"]).0);
         assert!(!scan(retry("a.b"), &[b"a\nb"]).0, "a match is within a line");
         assert!(scan(retry("^$"), &[b"a\n\nb"]).0);
+    }
+
+    #[test]
+    fn the_end_of_a_stream_was_an_empty_line() {
+        for pattern in ["^$", ".*"] {
+            assert!(!scan(retry(pattern), &[]).0, "{pattern}: nothing was printed");
+        }
+        assert!(!scan(retry("^$"), &[b"a\n"]).0, "a break ends its line, and begins none");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub const TAG_HEADER: &str = "stagger-storm";
 ///     call: 17,
 ///     attempt: 2,
 ///     at: Instant::ORIGIN + Span::from_millis(30),
-///     patience: None,
+///     timeout: None,
 /// };
 /// assert_eq!(tag.to_text(), "run=9, row=full%2C%202%20s, seed=1, call=17, attempt=2, at=30000000");
 /// assert_eq!(AttemptTag::parse(&tag.to_text()), Some(tag));
@@ -43,7 +43,7 @@ pub struct AttemptTag {
     /// The time of the attempt, from the start of the run.
     pub at: Instant,
     /// The time that the caller waits for an answer; without limit when `None`.
-    pub patience: Option<Span>,
+    pub timeout: Option<Span>,
 }
 
 /// Bytes of a header that is read: a row's name has at most some hundred.
@@ -63,8 +63,8 @@ impl AttemptTag {
         let Self { seed, call, attempt, at, .. } = self;
         write!(text, ", seed={seed}, call={call}, attempt={attempt}, at={}", at.as_nanos())
             .expect("writing into a string cannot fail");
-        if let Some(patience) = self.patience {
-            write!(text, ", patience={}", patience.as_nanos())
+        if let Some(timeout) = self.timeout {
+            write!(text, ", timeout={}", timeout.as_nanos())
                 .expect("writing into a string cannot fail");
         }
         text
@@ -81,8 +81,8 @@ impl AttemptTag {
             let mut parts = text.split(',').map(str::trim);
             parts.find_map(|part| part.strip_prefix(key)?.strip_prefix('='))
         };
-        let patience = match value("patience") {
-            Some(patience) => Some(Span::from_nanos(patience.parse().ok()?)),
+        let timeout = match value("timeout") {
+            Some(timeout) => Some(Span::from_nanos(timeout.parse().ok()?)),
             None => None,
         };
         Some(Self {
@@ -92,7 +92,7 @@ impl AttemptTag {
             call: value("call")?.parse().ok()?,
             attempt: value("attempt")?.parse().ok().filter(|&attempt: &u32| attempt > 0)?,
             at: Instant::from_nanos(value("at")?.parse().ok()?),
-            patience,
+            timeout,
         })
     }
 }
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn a_tag_that_is_cut_or_wrong_was_read() {
-        let whole = "run=1, row=a, seed=1, call=2, attempt=1, at=5, patience=7, later=x";
+        let whole = "run=1, row=a, seed=1, call=2, attempt=1, at=5, timeout=7, later=x";
         let tag = AttemptTag::parse(whole).expect("an unknown key is skipped");
-        assert_eq!((tag.call, tag.patience), (2, Some(Span::from_nanos(7))));
+        assert_eq!((tag.call, tag.timeout), (2, Some(Span::from_nanos(7))));
         for wrong in [
             "",
             "run=1, row=a, seed=1, call=2, attempt=0, at=5",
@@ -128,7 +128,7 @@ mod tests {
             "run=1, row=%zz, seed=1, call=2, attempt=1, at=5",
             "run=1, row=%ff, seed=1, call=2, attempt=1, at=5",
             "run=1, row=a, seed=1, call=-2, attempt=1, at=5",
-            "run=1, row=a, seed=1, call=2, attempt=1, at=5, patience=x",
+            "run=1, row=a, seed=1, call=2, attempt=1, at=5, timeout=x",
         ] {
             assert_eq!(AttemptTag::parse(wrong), None, "{wrong}");
         }

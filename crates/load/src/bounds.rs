@@ -25,7 +25,7 @@ pub struct LoadBounds {
     pub rate: u32,
     /// The time of all runs together.
     pub time: Span,
-    /// BoundedConnections that are open at once.
+    /// Connections that are open at once.
     pub connections: u32,
 }
 

@@ -204,7 +204,7 @@ impl Callers {
             call,
             attempt: info.number,
             at,
-            patience: info.timeout,
+            timeout: info.timeout,
         };
         Request::get(self.path.as_str())
             .header(header::HOST, self.authority.as_str())

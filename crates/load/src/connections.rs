@@ -1,4 +1,4 @@
-//! BoundedConnections to one address, bounded in number, each used again while the server keeps it open.
+//! Connections to one address, bounded in number, each used again while the server keeps it open.
 
 use std::collections::VecDeque;
 use std::error::Error;

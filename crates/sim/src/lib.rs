@@ -19,10 +19,10 @@ mod waits;
 
 pub use law::{Foreign, Law, Schedule};
 pub use plan::{
-    ArrivalProcess, ArrivalTimes, Autoscaling, Away, Backend, Balancer, Bystanders, Cache,
-    CacheFill, CallerLayer, Cancel, Clicks, ColdStart, Connections, Crash, Criticality, Deposit,
-    Ejection, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel, MeasurementPlan,
-    Patience, Paying, Propagation, QueueDiscipline, Ramp, RateStep, Recovery, RecoveryState,
+    Abandonment, ArrivalProcess, ArrivalTimes, Autoscaling, Away, Backend, Balancer, Bystanders,
+    Cache, CacheFill, CallerLayer, Cancel, Clicks, ColdStart, Connections, Crash, Criticality,
+    Deposit, Ejection, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel,
+    MeasurementPlan, Paying, Propagation, QueueDiscipline, Ramp, RateStep, Recovery, RecoveryState,
     Routing, RunPlan, Scope, ServerRateLimit, Service, SharedBudget, Shedding, Stretch, Trouble,
     Users, Workers,
 };

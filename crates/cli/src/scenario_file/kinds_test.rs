@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    ArrivalProcess, Away, CacheFill, Cancel, FirstCalls, Full, Hop, LedgerModel, Patience, Paying,
-    Play, Propagation, QueueDiscipline, Recovery, Routing, RunPlan, Scope, ServerRateLimit,
+    Abandonment, ArrivalProcess, Away, CacheFill, Cancel, FirstCalls, Full, Hop, LedgerModel,
+    Paying, Play, Propagation, QueueDiscipline, Recovery, Routing, RunPlan, Scope, ServerRateLimit,
     Service, Shedding, Trouble,
 };
 use stagger_text::settings::Document;
@@ -247,9 +247,9 @@ fn every_user_and_criticality_can_be_written() {
     let texts = texts.map(of);
     all(&texts.each_ref().map(String::as_str), 4, |plan| match plan.users.patience {
         None => 0,
-        Some(Patience::Fixed(_)) => 1,
-        Some(Patience::Exponential(_)) => 2,
-        Some(Patience::Lognormal { .. }) => 3,
+        Some(Abandonment::Fixed(_)) => 1,
+        Some(Abandonment::Exponential(_)) => 2,
+        Some(Abandonment::Lognormal { .. }) => 3,
     });
     let clicks = plan(&of("clicks = { share = 0.5, after = '1s' }")).users.clicks;
     assert_eq!(clicks.map(|clicks| clicks.most), Some(10));

@@ -4,7 +4,11 @@ use stagger_core::{Ratio, Span};
 use stagger_sim::{Autoscaling, Cache, CacheFill, Crash, Shedding};
 use stagger_text::settings::{Flaw, Reader};
 
-use super::server::{MAX_QUEUE, MAX_WORKERS};
+/// More at once than any server works on.
+pub(super) const MAX_WORKERS: u32 = 10_000_000;
+
+/// As many as there may be callers.
+pub(super) const MAX_QUEUE: u32 = 50_000_000;
 
 #[derive(Clone, Copy)]
 enum SheddingKind {

@@ -9,7 +9,8 @@ use stagger_sim::{
 use stagger_text::settings::{Flaw, Reader, engine};
 
 use super::arrivals::instant;
-use super::{overload, tier};
+use super::overload::{self, MAX_QUEUE, MAX_WORKERS};
+use super::tier;
 
 /// Each has a ledger for every shard, and keeps it in memory.
 const MAX_PROCESSES: u32 = 1_000_000;
@@ -86,12 +87,6 @@ fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<SharedBudget, Flaw> 
     table.done()?;
     Ok(SharedBudget { budget, lease, latency, loss, again, down, away })
 }
-
-/// More at once than any server works on.
-pub(super) const MAX_WORKERS: u32 = 10_000_000;
-
-/// As many as there may be callers.
-pub(super) const MAX_QUEUE: u32 = 50_000_000;
 
 /// Work that takes longer than a thousand times as long is a fault of its own kind: a stall.
 pub(super) const MAX_FACTOR: f64 = 1_000.0;

@@ -1,6 +1,6 @@
 //! `[users]`: the patience of people, and their clicks after a failure.
 
-use stagger_sim::{Clicks, Patience, Users};
+use stagger_sim::{Abandonment, Clicks, Users};
 use stagger_text::settings::{Flaw, Reader};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Users, Flaw> {
     Ok(users)
 }
 
-fn patience(table: &Reader<'_, '_>) -> Result<Option<Patience>, Flaw> {
+fn patience(table: &Reader<'_, '_>) -> Result<Option<Abandonment>, Flaw> {
     let mean = table.above_zero("patience")?;
     let law = table.word("patience_law", &LAWS)?;
     let sigma = table.ratio("sigma", (0.01, 5.0))?;
@@ -41,9 +41,9 @@ fn patience(table: &Reader<'_, '_>) -> Result<Option<Patience>, Flaw> {
         };
     };
     Ok(Some(match (law, sigma) {
-        (Some(PatienceLaw::Exponential), _) => Patience::Exponential(mean),
-        (_, Some(sigma)) => Patience::Lognormal { mean, sigma },
-        _ => Patience::Fixed(mean),
+        (Some(PatienceLaw::Exponential), _) => Abandonment::Exponential(mean),
+        (_, Some(sigma)) => Abandonment::Lognormal { mean, sigma },
+        _ => Abandonment::Fixed(mean),
     }))
 }
 

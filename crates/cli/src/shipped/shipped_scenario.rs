@@ -16,12 +16,12 @@ pub(crate) struct ShippedScenario {
 
 impl ShippedScenario {
     /// All of them: outages that happened, the latest first, and then parts of servers and users.
-    pub(crate) fn all() -> impl Iterator<Item = &'static Self> {
-        OUTAGES.iter().chain(&MODELS)
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        OUTAGES.into_iter().chain(MODELS).map(|(name, about, text)| Self { name, about, text })
     }
 
     /// The scenario of this name, whatever its case.
-    pub(crate) fn find(name: &str) -> Option<&'static Self> {
+    pub(crate) fn find(name: &str) -> Option<Self> {
         Self::all().find(|shipped| shipped.name.eq_ignore_ascii_case(name))
     }
 }

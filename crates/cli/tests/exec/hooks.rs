@@ -70,7 +70,7 @@ fn a_hook_that_hangs_held_the_call_up() {
 
 #[test]
 fn a_deadline_during_a_hook_hid_the_code_of_the_last_attempt() {
-    let flags = ["--deadline", "1500ms", "--base", "1ms", "--grace", "50ms"];
+    let flags = ["--deadline", "3s", "--base", "1ms", "--grace", "50ms"];
     let hooks = ["--before-retry", "exec sleep 60", "--on-failure", "echo failed"];
     let end = run(&[&flags[..], &hooks, &["--", "sh", "-c", "echo x; exit 5"]].concat());
     assert_eq!((end.code, end.stdout.as_str()), (Some(5), "x\n"), "{}", end.stderr);

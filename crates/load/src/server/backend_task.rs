@@ -190,11 +190,12 @@ impl<'p> Running<'p> {
             Some(tag) => OfferedAttempt {
                 call: tag.call,
                 number: tag.attempt,
-                give_up: tag.patience.map_or(Instant::FAR, |patience| now + patience),
+                give_up: tag.timeout.map_or(Instant::FAR, |timeout| now + timeout),
             },
             None => {
-                self.untagged = self.untagged.wrapping_add(1);
-                OfferedAttempt::first_of(self.untagged - 1)
+                let call = self.untagged;
+                self.untagged = call.wrapping_add(1);
+                OfferedAttempt::first_of(call)
             }
         };
         let ticket = self.machine.arrive(now, attempt);

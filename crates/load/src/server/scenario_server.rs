@@ -25,7 +25,7 @@ use crate::attempt_tag::{AttemptTag, TAG_HEADER};
 use crate::error::LoadError;
 use crate::load_row::LoadRow;
 
-/// ConnectionPool at once: as many as a run may open, and each attempt is on one.
+/// Connections at once: as many as a run may open, and each attempt is on one.
 const MOST_CONNECTIONS: usize = 16_384;
 /// The time in which a request's head must be there, or its connection is closed.
 const HEAD_WITHIN: Duration = Duration::from_secs(10);

@@ -43,7 +43,7 @@ fn tagged(run: u64, row: &str, call: u32) -> String {
         call,
         attempt: 1,
         at: at(0),
-        patience: None,
+        timeout: None,
     };
     get(&format!("{TAG_HEADER}: {}\r\n", tag.to_text()))
 }
@@ -93,7 +93,7 @@ fn a_run_that_is_older_than_the_machine_stopped_the_server() {
         call: u32::MAX,
         attempt: u32::MAX,
         at: stagger_core::Instant::FAR,
-        patience: Some(stagger_core::Span::MAX),
+        timeout: Some(stagger_core::Span::MAX),
     };
     let requests = [get(&format!("{TAG_HEADER}: {}\r\n", old.to_text())), tagged(2, "herd", 0)];
     let (lines, _) = answers(vec![herd(1, soon(1))], &requests);

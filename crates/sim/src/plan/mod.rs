@@ -24,4 +24,4 @@ pub use run_plan::{
     Away, Bystanders, CallerLayer, Connections, Criticality, Deposit, Fleet, LedgerModel, Paying,
     Propagation, RunPlan, Scope, SharedBudget,
 };
-pub use users::{Clicks, Patience, Users};
+pub use users::{Abandonment, Clicks, Users};

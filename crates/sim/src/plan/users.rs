@@ -6,14 +6,14 @@ use stagger_core::{Ratio, Span};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Users {
     /// The time after which a user gives a call up; never when `None`.
-    pub patience: Option<Patience>,
+    pub patience: Option<Abandonment>,
     /// The calls that users make again; none when `None`.
     pub clicks: Option<Clicks>,
 }
 
 /// The time that a user waits for a call with all its attempts, drawn for every call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum Abandonment {
     /// Always the same.
     Fixed(Span),
     /// Exponentially distributed around this mean.

@@ -4,9 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 
+<<<<<<< HEAD
 use super::backend::{Admission, BackendState, REFUSED};
 use super::station::QueuedAttempt;
 use super::work::{Placement, QueueTurn, Work};
+=======
+use super::backend::{Admission, BackendState, Placement, QueueTurn, REFUSED, StartedWork};
+use super::waiting::QueuedAttempt;
+>>>>>>> h-review
 use crate::dist::exponential;
 use crate::plan::{Criticality, Hop, RunPlan};
 use crate::streams::{Purpose, RandomStream};
@@ -79,13 +84,16 @@ impl OfferedAttempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AttemptTicket(u32);
 
+/// Calls whose last server is remembered, the lowest numbers forgotten first: a caller may begin calls without end.
+const MOST_FAILED_CALLS: usize = 1_000_000;
+
 /// Something that is foreseen.
 #[derive(Clone, Copy, Debug)]
 enum BackendEvent {
     /// An attempt is at the backend after its way.
     Reach(QueuedAttempt),
     /// A worker of this shard is done with an attempt.
-    Finish(QueuedAttempt, u32, Work),
+    Finish(QueuedAttempt, u32, StartedWork),
     /// An answer is back where the attempt came from.
     Reply(u32, Outcome),
     /// A shard starts work again after a stall, or has more workers.
@@ -206,7 +214,7 @@ impl<'p> BackendMachine<'p> {
     }
 
     /// A worker is done with an attempt, and takes the next.
-    fn finish(&mut self, now: Instant, job: QueuedAttempt, shard: u32, work: Work) {
+    fn finish(&mut self, now: Instant, job: QueuedAttempt, shard: u32, work: StartedWork) {
         if self.state.has_lost(shard, work.crashes) {
             return;
         }
@@ -325,6 +333,9 @@ impl<'p> BackendMachine<'p> {
             Verdict::Ok => self.last_servers.remove(&call),
             _ => self.last_servers.insert(call, server),
         };
+        if self.last_servers.len() > MOST_FAILED_CALLS {
+            self.last_servers.pop_first();
+        }
     }
 
     fn foresee(&mut self, at: Instant, event: BackendEvent) {

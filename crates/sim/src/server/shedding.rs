@@ -2,7 +2,7 @@
 
 use stagger_core::{Instant, Ratio, Span};
 
-use super::station::QueuedAttempt;
+use super::waiting::QueuedAttempt;
 use crate::plan::Shedding;
 
 /// The state of a shedding rule in one shard.
@@ -125,6 +125,10 @@ fn step(interval: Span, count: u32) -> Span {
     whole(nanos(interval) / libm::sqrt(f64::from(count.max(1))))
 }
 
+/// The highest limit. Without load a gradient limit grows for as long as nothing waits, and one that has passed all
+/// numbers would never come down again; 24 halvings are enough from here.
+const MOST: f64 = 10_000_000.0;
+
 /// A limit of the attempts in a server that learns from their latency.
 #[derive(Clone, Debug)]
 pub(super) struct ConcurrencyLimit {
@@ -146,7 +150,7 @@ impl ConcurrencyLimit {
     /// One more for every limit of good attempts; and less, once for all that came before that.
     fn aimd(&mut self, now: Instant, came: Instant, latency: Span, decrease: Ratio) {
         if now - came <= latency {
-            self.limit += 1.0 / self.limit;
+            self.limit = (self.limit + 1.0 / self.limit).min(MOST);
         } else if came >= self.since {
             self.limit = (self.limit * decrease.as_f64()).max(1.0);
             self.since = now;
@@ -163,6 +167,7 @@ impl ConcurrencyLimit {
         self.shortest = self.shortest.min(mean);
         let gradient = (1.0 + buffer.as_f64()) * self.shortest / mean.max(1.0);
         self.limit = gradient.clamp(0.5, 2.0) * self.limit + libm::sqrt(self.limit);
+        self.limit = self.limit.min(MOST);
         (self.latency, self.since) = ((0.0, 0.0), now);
     }
 }
@@ -183,4 +188,29 @@ fn whole(nanos: f64) -> Span {
 fn number(attempts: usize) -> f64 {
     // OK because a server holds fewer attempts than 2^53.
     attempts as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::ORIGIN + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn a_limit_that_grew_in_a_calm_day_never_came_down() {
+        let rule =
+            Shedding::Gradient { buffer: Ratio::from_percent(25), every: Span::from_millis(100) };
+        let mut state = SheddingState::default();
+        // A day in which every attempt takes 10 ms, and 5 s in which each takes a second.
+        for now in (1..864_000).map(|stretch| stretch * 100) {
+            state.over(&rule, 10, at(now), at(now - 10));
+        }
+        assert!(!state.is_full(&rule, 10, 1_000));
+        for now in (864_010..864_060).map(|stretch| stretch * 100) {
+            state.over(&rule, 10, at(now), at(now - 1_000));
+        }
+        assert!(state.is_full(&rule, 10, 1_000));
+    }
 }

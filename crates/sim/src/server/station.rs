@@ -6,29 +6,8 @@ use stagger_core::{Instant, Ratio, Span};
 
 use super::scaling::Scaler;
 use super::shedding::SheddingState;
-use super::waiting::Waiting;
-use crate::plan::{Criticality, Full, QueueDiscipline, Shedding, Workers};
-
-/// An attempt that waits for a worker or has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct QueuedAttempt {
-    /// The call.
-    pub(crate) id: u32,
-    /// The slot that keeps its caller.
-    pub(crate) slot: u32,
-    /// The attempt's number in its call.
-    pub(crate) number: u32,
-    /// The instant at which its caller gives up.
-    pub(crate) give_up: Instant,
-    /// The instant at which it came.
-    pub(crate) since: Instant,
-    /// The instant after which it is shed at its turn.
-    pub(crate) shed_at: Instant,
-    /// How much its call matters.
-    pub(crate) criticality: Criticality,
-    /// Whether it waits for its refusal, which takes a worker's time.
-    pub(crate) refused: bool,
-}
+use super::waiting::{QueuedAttempt, Waiting};
+use crate::plan::{Full, QueueDiscipline, Shedding, Workers};
 
 /// The place of an attempt that came in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +28,7 @@ pub(super) enum QueueAdmission {
 
 /// The next turn of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum WorkerTurn {
     /// The attempt may be worked on.
     Work(QueuedAttempt),
     /// The attempt is refused, by a worker if that takes time.
@@ -109,7 +88,8 @@ impl Station {
             self.waiting.push(now, rules.order, job);
             return match self.turn_away(rules, evicted) {
                 QueueAdmission::Refuse => QueueAdmission::Replace(evicted),
-                _ => QueueAdmission::WaitForRefusal,
+                // The evicted one waits for its refusal, or is gone in silence: as many wait as before.
+                other => other,
             };
         }
         self.waiting.push(now, rules.order, job);
@@ -159,18 +139,18 @@ impl Station {
     }
 
     /// The next attempt, if a worker is free for it. The caller starts it, refuses it or drops it.
-    pub(super) fn next(&mut self, rules: &Workers, now: Instant) -> Option<Turn> {
+    pub(super) fn next(&mut self, rules: &Workers, now: Instant) -> Option<WorkerTurn> {
         if self.busy >= self.workers(rules) {
             return None;
         }
         if let Some(refused) = self.refusals.pop_front() {
-            return Some(Turn::Refuse(refused));
+            return Some(WorkerTurn::Refuse(refused));
         }
         let job = self.waiting.pop(now, rules.order)?;
         let last = self.waiting.is_empty();
         match self.shedding.sheds(&rules.shedding, now, &job, last) {
-            true => Some(Turn::Refuse(job)),
-            false => Some(Turn::Work(job)),
+            true => Some(WorkerTurn::Refuse(job)),
+            false => Some(WorkerTurn::Work(job)),
         }
     }
 
@@ -231,6 +211,7 @@ impl Station {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Criticality;
 
     #[test]
     fn first_attempts_go_before_retries_and_refusals_before_both() {
@@ -257,7 +238,7 @@ mod tests {
         station.leave(&rules, now, (0, 1));
         let order = std::iter::from_fn(|| station.next(&rules, now));
         let order = order.map(|turn| match turn {
-            Turn::Work(job) | Turn::Refuse(job) => job.id,
+            WorkerTurn::Work(job) | WorkerTurn::Refuse(job) => job.id,
         });
         assert_eq!(order.collect::<Vec<_>>(), [5, 2, 4, 1, 3]);
     }

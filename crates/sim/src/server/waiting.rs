@@ -4,8 +4,28 @@ use std::collections::VecDeque;
 
 use stagger_core::{Instant, Span};
 
-use super::station::QueuedAttempt;
-use crate::plan::QueueDiscipline;
+use crate::plan::{Criticality, QueueDiscipline};
+
+/// An attempt that waits for a worker or has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QueuedAttempt {
+    /// The call.
+    pub(crate) id: u32,
+    /// The slot that keeps its caller.
+    pub(crate) slot: u32,
+    /// The attempt's number in its call.
+    pub(crate) number: u32,
+    /// The instant at which its caller gives up.
+    pub(crate) give_up: Instant,
+    /// The instant at which it came.
+    pub(crate) since: Instant,
+    /// The instant after which it is shed at its turn.
+    pub(crate) shed_at: Instant,
+    /// How much its call matters.
+    pub(crate) criticality: Criticality,
+    /// Whether it waits for its refusal, which takes a worker's time.
+    pub(crate) refused: bool,
+}
 
 /// The queue of one shard: a row for every rank, of which the lowest goes first.
 #[derive(Clone, Debug, Default)]

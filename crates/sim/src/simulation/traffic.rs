@@ -8,7 +8,7 @@ use super::slab::Ticket;
 use crate::dist::exponential;
 use crate::plan::{Backend, Criticality, Fleet, Hop, RunPlan};
 use crate::queue::{CallerEvent, Class};
-use crate::server::{BackendState, QueuedAttempt, Work};
+use crate::server::{BackendState, QueuedAttempt, StartedWork};
 use crate::streams::{Purpose, RandomStream};
 
 /// The work that a worker is done with, as its event tells it.
@@ -114,7 +114,7 @@ impl<'p> Traffic<'p> {
     }
 
     /// The event of a worker that is done with `job`.
-    pub(super) fn finish(work: &Work, job: &QueuedAttempt, shard: u32) -> CallerEvent {
+    pub(super) fn finish(work: &StartedWork, job: &QueuedAttempt, shard: u32) -> CallerEvent {
         let refusal = if job.refused { OF_REFUSAL } else { 0 };
         let miss = if work.miss { OF_MISS } else { 0 };
         let words = [pack(Self::ticket_of(job)), u64::from(work.crashes)];

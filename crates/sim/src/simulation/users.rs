@@ -6,7 +6,7 @@ use super::callers::Callers;
 use super::slab::{CallIdentity, NOWHERE, Ticket};
 use super::traffic::Traffic;
 use crate::dist::{exponential, lognormal};
-use crate::plan::Patience;
+use crate::plan::Abandonment;
 use crate::queue::{CallerEvent, Class, Queue};
 
 /// The second word of a timeout that ends a user's patience with the whole call.
@@ -63,10 +63,10 @@ impl<Q: Queue> Callers<'_, Q> {
     }
 }
 
-fn patience(rule: Patience, draw: &mut impl Entropy) -> Span {
+fn patience(rule: Abandonment, draw: &mut impl Entropy) -> Span {
     match rule {
-        Patience::Fixed(time) => time,
-        Patience::Exponential(mean) => exponential(mean, draw),
-        Patience::Lognormal { mean, sigma } => lognormal(mean, sigma, draw),
+        Abandonment::Fixed(time) => time,
+        Abandonment::Exponential(mean) => exponential(mean, draw),
+        Abandonment::Lognormal { mean, sigma } => lognormal(mean, sigma, draw),
     }
 }

@@ -2,7 +2,7 @@
 
 use stagger_core::{Instant, Ratio};
 use stagger_sim::{
-    ArrivalProcess, Backend, Cancel, Clicks, Fault, Patience, RunPlan, Service, Trouble, Users,
+    Abandonment, ArrivalProcess, Backend, Cancel, Clicks, Fault, RunPlan, Service, Trouble, Users,
     Workers,
 };
 
@@ -28,7 +28,7 @@ fn users_give_up_as_often_as_erlang_a_has_it() {
         let workers = Workers { cancel: Cancel::Expired, ..Workers::new(10, None) };
         let service = Service::Exponential(ms(10));
         let backend = Backend { service, workers: Some(workers), ..Backend::UNLIMITED };
-        let users = Users { patience: Some(Patience::Exponential(ms(patience))), clicks: None };
+        let users = Users { patience: Some(Abandonment::Exponential(ms(patience))), clicks: None };
         let plan = RunPlan::new(ArrivalProcess::poisson(rate, at(120_000)), once());
         let played = play(&RunPlan { backend, users, ..plan });
         let gives_up = 1e3 / f64::from(u32::try_from(patience).expect("small"));
@@ -49,7 +49,7 @@ fn share(part: u64, all: u64) -> f64 {
 fn a_user_gives_up_a_call_with_all_its_attempts() {
     // Refused every 100 ms for ever: at 0, 100, 200, 300 and 400 ms.
     let down = Fault::new(Trouble::Refuse, at(0), Instant::FAR);
-    let users = Users { patience: Some(Patience::Fixed(ms(450))), clicks: None };
+    let users = Users { patience: Some(Abandonment::Fixed(ms(450))), clicks: None };
     let plan = RunPlan { users, faults: vec![down], ..together(10, fixed(100, 50)) };
     let played = play(&plan);
     assert_eq!((played.attempts.total, played.succeeded), (50, 0));

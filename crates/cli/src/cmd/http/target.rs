@@ -88,6 +88,8 @@ fn url(asked: &str) -> Result<Url, CommandError> {
 fn remote_name(url: &Url, shown: &str) -> Result<PathBuf, CommandError> {
     let last = url.path_segments().and_then(|mut parts| parts.next_back());
     match last {
+        // By itself it would be standard output.
+        Some("-") => Ok(PathBuf::from("./-")),
         Some(name) if !name.is_empty() => Ok(PathBuf::from(name)),
         _ => Err(CommandError::invalid(
             "<URL>",

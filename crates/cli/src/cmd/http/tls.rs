@@ -80,6 +80,8 @@ fn of_environment(
     let folders = folders.unwrap_or_default();
     let entries = env::split_paths(&folders).filter_map(|folder| fs::read_dir(folder).ok());
     let mut files: Vec<PathBuf> = entries.flatten().flatten().map(|entry| entry.path()).collect();
+    // A pipe among them would be read for ever.
+    files.retain(|file| file.is_file());
     files.sort();
     // A folder has other files too, such as revocation lists.
     for file in files {

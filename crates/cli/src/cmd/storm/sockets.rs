@@ -19,7 +19,7 @@ use crate::streams;
 
 /// The time that a run may take beyond twice its time in the lab, where its server is slower than the model.
 const OVERTIME: Span = Span::from_secs(10);
-/// ConnectionPool that a server of ours has open at most: those of one run.
+/// Connections that a server of ours has open at most: those of one run.
 const SERVED: u64 = 4_096;
 
 /// Plays the scenario over sockets, if that is asked for; `None` if it is not.
@@ -90,8 +90,8 @@ impl RowRun<'_> {
         left: &mut Span,
         interrupt: &Interrupt,
     ) -> LoadComparison {
-        let patience = self.forecast.length().saturating_mul(2) + OVERTIME;
-        let bounds = bounds.lowered(None, Some(patience.min(*left)), None);
+        let most = self.forecast.length().saturating_mul(2) + OVERTIME;
+        let bounds = bounds.lowered(None, Some(most.min(*left)), None);
         let run = LoadRun::new(self.row, self.seed, bounds);
         let measured = run.play(destination, || interrupt.came()).await;
         *left = *left - measured.played.length;

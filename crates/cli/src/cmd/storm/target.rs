@@ -69,7 +69,7 @@ impl Target {
         }
         if let Some(shipped) = ShippedScenario::find(name) {
             known::check_file(flags)?;
-            return played(&ScenarioSource::shipped(shipped, flags, options(flags)?), flags);
+            return played(&ScenarioSource::shipped(&shipped, flags, options(flags)?), flags);
         }
         let named = Named::find(name).ok_or_else(|| unknown(name))?;
         scenario(named, flags, options(flags)?)
