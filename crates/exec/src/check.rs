@@ -129,7 +129,10 @@ async fn connect(context: &CallContext, host: &str, port: u16, time: Span) -> Re
         biased;
         connected = TcpStream::connect((host, port)) => match connected {
             Ok(_) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            // Without the number that the system has for it.
+            Err(error) => {
+                Err(error.to_string().split(" (os error ").next().unwrap_or_default().to_owned())
+            }
         },
         () = limit(Some(time)) => Err("no connection in time".to_owned()),
         () = context.expiry() => Err("the deadline came first".to_owned()),

@@ -1,9 +1,10 @@
 //! A cool-off in a file that the processes of one host share: the destination is not called before an instant that a
 //! server or a command named.
 //!
-//! The record has the instant of the hint and its end, both in the time since boot. A cool-off that seems to begin in
-//! the future is of an earlier boot and is over, so none outlives its hint.
+//! The record has the instant of the hint and its end, both in the time since boot, and the boot. A cool-off of another
+//! boot, or one that seems to begin in the future, is over, so none outlives its hint.
 
+use std::fs;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -27,32 +28,43 @@ pub struct CoolOffFile {
 }
 
 /// The content of the file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CoolOffRecord {
     stagger_cool_off: u32,
+    /// The boot, by the name that Linux gives it; empty elsewhere, where the time is the wall clock's.
+    boot: String,
     from_ns: u64,
     until_ns: u64,
-    /// Of both instants, so that half a record is known to be one.
+    /// Of everything before it, so that half a record is known to be one.
     check: u64,
 }
 
 impl CoolOffRecord {
-    fn new(from: Instant, length: Span) -> Self {
+    fn new(boot: String, from: Instant, length: Span) -> Self {
         let (from_ns, until_ns) = (from.as_nanos(), (from + length).as_nanos());
-        let check = Self::check_of(from_ns, until_ns);
-        Self { stagger_cool_off: VERSION, from_ns, until_ns, check }
+        let check = Self::check_of(&boot, from_ns, until_ns);
+        Self { stagger_cool_off: VERSION, boot, from_ns, until_ns, check }
     }
 
-    fn check_of(from_ns: u64, until_ns: u64) -> u64 {
-        host_file::check(from_ns.to_le_bytes().into_iter().chain(until_ns.to_le_bytes()))
+    fn check_of(boot: &str, from_ns: u64, until_ns: u64) -> u64 {
+        let numbers = from_ns.to_le_bytes().into_iter().chain(until_ns.to_le_bytes());
+        host_file::check(boot.bytes().chain(numbers))
     }
 
+<<<<<<< HEAD
+    /// The rest of the cool-off; nothing in another boot, or when its begin has not come yet.
+    fn left(&self, boot: &str, now: Instant) -> Span {
+        match now.as_nanos() {
+            now if now < self.from_ns || boot != self.boot => Span::ZERO,
+            now => Span::from_nanos(self.until_ns.saturating_sub(now)),
+=======
     /// The rest of the cool-off, at most [`MAX`]; nothing when its begin has not come yet.
     fn left(self, now: Instant) -> Span {
         match now.as_nanos() {
             now if now < self.from_ns => Span::ZERO,
             now => Span::from_nanos(self.until_ns.saturating_sub(now)).min(MAX),
+>>>>>>> h-review
         }
     }
 
@@ -68,7 +80,7 @@ impl CoolOffFile {
     /// # Errors
     /// A file that is a link, is none of ours, or is damaged.
     pub fn open(path: &Path, deadline: Option<Span>) -> Result<Self, String> {
-        let fresh = CoolOffRecord::new(Instant::ORIGIN, Span::ZERO);
+        let fresh = CoolOffRecord::new(boot(), Instant::ORIGIN, Span::ZERO);
         let file = HostFile::open(path, deadline, &fresh.bytes())?;
         let file = Self { file, trouble: Mutex::new(None) };
         file.read()?;
@@ -78,7 +90,7 @@ impl CoolOffFile {
     /// The rest of the cool-off, and nothing when the file cannot be read.
     pub(crate) fn left(&self) -> Span {
         match self.read() {
-            Ok(record) => record.left(StdTime::of_host()),
+            Ok(record) => record.left(&boot(), StdTime::of_host()),
             Err(why) => {
                 self.note(why);
                 Span::ZERO
@@ -113,26 +125,33 @@ impl CoolOffFile {
 
     fn change(&self, hint: Span) -> Result<(), String> {
         let file = self.file.lock()?;
-        let now = StdTime::of_host();
-        if record(&file)?.left(now) >= hint {
+        let (boot, now) = (boot(), StdTime::of_host());
+        if record(&file)?.left(&boot, now) >= hint {
             return Ok(());
         }
-        host_file::write(&file, &CoolOffRecord::new(now, hint).bytes())
+        host_file::write(&file, &CoolOffRecord::new(boot, now, hint).bytes())
     }
 }
 
+/// The boot under way.
+fn boot() -> String {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
 /// The record of a locked file.
-fn record(file: &std::fs::File) -> Result<CoolOffRecord, String> {
+fn record(file: &fs::File) -> Result<CoolOffRecord, String> {
     let damaged = || "damaged, or no cool-off file; remove it to begin with none".to_owned();
     let Some(bytes) = host_file::read(file).map_err(|()| damaged())? else {
-        return Ok(CoolOffRecord::new(Instant::ORIGIN, Span::ZERO));
+        return Ok(CoolOffRecord::new(boot(), Instant::ORIGIN, Span::ZERO));
     };
     let record: CoolOffRecord = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
     if record.stagger_cool_off != VERSION {
         let found = record.stagger_cool_off;
         return Err(format!("written by version {found} of the format; this one knows {VERSION}"));
     }
-    let whole = record.check == CoolOffRecord::check_of(record.from_ns, record.until_ns);
+    let check = CoolOffRecord::check_of(&record.boot, record.from_ns, record.until_ns);
+    let whole = record.check == check;
     whole.then_some(record).ok_or_else(damaged)
 }
 
@@ -143,9 +162,10 @@ mod tests {
     #[test]
     fn a_cool_off_of_the_boot_before_outlived_its_hint() {
         let at = |seconds| Instant::ORIGIN + Span::from_secs(seconds);
-        let kept = CoolOffRecord::new(at(100), Span::from_secs(30));
+        let kept = CoolOffRecord::new("this".to_owned(), at(100), Span::from_secs(30));
         for (now, left) in [(100, 30), (110, 20), (130, 0), (500, 0), (99, 0), (0, 0)] {
-            assert_eq!(kept.left(at(now)), Span::from_secs(left), "at {now} s");
+            assert_eq!(kept.left("this", at(now)), Span::from_secs(left), "at {now} s");
+            assert_eq!(kept.left("next", at(now)), Span::ZERO, "at {now} s after a restart");
         }
         let forged = CoolOffRecord { until_ns: u64::MAX, ..kept };
         assert_eq!(forged.left(at(110)), MAX, "another process may have written it");

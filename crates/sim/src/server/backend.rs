@@ -6,10 +6,14 @@ use super::balancer::BalancerState;
 use super::cache::CacheState;
 use super::faults::Faults;
 use super::limiter::Limiter;
+<<<<<<< HEAD
+use super::station::Station;
+=======
 use super::station::{CrashLoss, QueueAdmission, Station, WorkerTurn};
 use super::waiting::QueuedAttempt;
+>>>>>>> h-review
 use crate::dist::{exponential, lognormal, pareto};
-use crate::plan::{Backend, CacheFill, Cancel, Fault, Full, Service, Trouble, Workers};
+use crate::plan::{Backend, Fault, Service, Trouble};
 use crate::streams::{Purpose, RandomStream};
 
 /// The answer to an attempt that reaches the backend, before any work on it.
@@ -17,12 +21,14 @@ use crate::streams::{Purpose, RandomStream};
 pub(crate) enum Admission {
     /// The attempt is answered so, at this instant.
     Answer(Instant, Outcome),
-    /// The attempt goes on to [`BackendState::enter`].
+    /// The attempt asks for a worker.
     Enter,
     /// The attempt is never answered.
     Silence,
 }
 
+<<<<<<< HEAD
+=======
 /// The place of an attempt that asks for a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
@@ -64,15 +70,16 @@ pub(crate) enum QueueTurn {
     Refused(QueuedAttempt),
 }
 
+>>>>>>> h-review
 /// The backend of a plan while a run is played.
 #[derive(Debug)]
 pub(crate) struct BackendState<'p> {
-    backend: &'p Backend,
-    faults: Faults<'p>,
-    limiters: Vec<Limiter>,
-    stations: Vec<Station>,
+    pub(super) backend: &'p Backend,
+    pub(super) faults: Faults<'p>,
+    pub(super) limiters: Vec<Limiter>,
+    pub(super) stations: Vec<Station>,
     balancer: Option<BalancerState>,
-    caches: Vec<CacheState>,
+    pub(super) caches: Vec<CacheState>,
     services: RandomStream,
     failures: RandomStream,
     shards: RandomStream,
@@ -176,6 +183,8 @@ impl<'p> BackendState<'p> {
         }
     }
 
+<<<<<<< HEAD
+=======
     /// An attempt that [`receive`](Self::receive) let in asks for a worker.
     pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: QueuedAttempt) -> Placement {
         let Some(rules) = &self.backend.workers else { return Placement::Refused };
@@ -319,6 +328,7 @@ impl<'p> BackendState<'p> {
         StartedWork { end: now + usual + more, miss, crashes, waited: true }
     }
 
+>>>>>>> h-review
     /// The outcome of work on an attempt that ends now.
     #[inline]
     pub(crate) fn result(&self, shard: u32, id: u32, number: u32) -> Outcome {
@@ -345,7 +355,7 @@ impl<'p> BackendState<'p> {
     }
 
     #[inline]
-    fn work(&self, now: Instant, shard: u32, id: u32, number: u32) -> Span {
+    pub(super) fn work(&self, now: Instant, shard: u32, id: u32, number: u32) -> Span {
         let mut draw = self.services.at(id, number);
         let usual = match self.backend.service {
             Service::Fixed(time) => time,

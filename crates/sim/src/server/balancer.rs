@@ -40,6 +40,11 @@ impl BalancerState {
         }
     }
 
+    /// Whether it avoids the server of the last attempt, which is to be remembered then.
+    pub(crate) const fn remembers(&self) -> bool {
+        self.rule.retry_elsewhere
+    }
+
     /// Chooses the server for an attempt of a call whose last attempt went to `last`.
     pub(crate) fn choose(
         &mut self,

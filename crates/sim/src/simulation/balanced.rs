@@ -12,7 +12,7 @@ impl<Q: Queue> Callers<'_, Q> {
     pub(super) fn place(&mut self, now: Instant, who: &mut CallIdentity, number: u32) -> u32 {
         let Some(balancer) = self.traffic.backend.balancer() else { return who.shard };
         let server = balancer.choose(now, (who.id, number), who.last_server);
-        who.last_server = Some(server);
+        who.last_server = balancer.remembers().then_some(server);
         server
     }
 
@@ -31,7 +31,8 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline]
     pub(super) fn begin_at_server(&mut self, ticket: Ticket, server: u32) {
         let Some(balancer) = self.traffic.backend.balancer() else { return };
-        if self.slab.place(ticket, server) {
+        let last = balancer.remembers().then_some(server);
+        if self.slab.place(ticket, server, last) {
             balancer.begin(server);
         }
     }

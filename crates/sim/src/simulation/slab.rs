@@ -131,10 +131,11 @@ impl Slab {
         self.get(ticket.slot, ticket.id).is_none_or(|kept| kept.flights.is_empty())
     }
 
-    /// A balancer chose this server for an attempt; false when its caller waits for it no longer.
-    pub(super) fn place(&mut self, ticket: Ticket, server: u32) -> bool {
+    /// A balancer chose this server for an attempt, and `last` is to be avoided by the next one; false when
+    /// its caller waits for it no longer.
+    pub(super) fn place(&mut self, ticket: Ticket, server: u32, last: Option<u32>) -> bool {
         let Some(kept) = self.get(ticket.slot, ticket.id) else { return false };
-        kept.who.last_server = Some(server);
+        kept.who.last_server = last;
         let mut flights = kept.flights.iter_mut();
         let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
         flight.map(|flight| flight.server = Some(server)).is_some()

@@ -44,7 +44,7 @@ pub(super) fn bounded(mut reply: Response, until: Instant, sent: Option<Url>) ->
         return reply;
     }
     let head = take_head(&mut reply, sent);
-    // A body of a stated size has no trailers in HTTP/1 (RFC 9112 section 6.3). Chunks have none either, but need no box.
+    // `Response::chunk` skips trailers. A body of a stated size has none in HTTP/1 (RFC 9112 section 6.3).
     if size.is_none() || reply.version() > Version::HTTP_11 {
         let body = DeadlineBody::new(Body::from(reply), Some((TokioTime, until)));
         return with_body(head, Body::wrap(body));

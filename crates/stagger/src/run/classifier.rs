@@ -89,6 +89,7 @@ impl<T, E: Classify> Classifier<T, E> for ByType {
 }
 
 impl<F> RetryIf<F> {
+    #[inline]
     fn of_error<E>(&mut self, error: &E) -> Outcome
     where
         F: FnMut(&E) -> bool,
@@ -101,7 +102,8 @@ impl<T, E, F: FnMut(&E) -> bool> Classifier<T, E> for RetryIf<F> {
     const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> = Some(Self::of_error);
 
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
-        result.as_ref().err().map_or(Outcome::OK, |error| self.of_error(error))
+        let Err(error) = result else { return Outcome::OK };
+        self.of_error(error)
     }
 }
 

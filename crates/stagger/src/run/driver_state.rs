@@ -188,31 +188,28 @@ where
 
     /// The attempt under way succeeded, and was dropped.
     #[inline]
-    pub(super) fn succeed(self: Pin<&mut Self>) {
+    pub(super) fn succeed(self: Pin<&mut Self>, outcome: &Outcome) {
         let parts = self.project();
         *parts.phase = CallPhase::Ended;
         if parts.record.is_reported() {
-            let _end = parts.call.succeed_reported(parts.record, &Outcome::OK);
+            let _end = parts.call.succeed_reported(parts.record, outcome);
         } else if parts.call.is_started() {
-            parts.call.succeed(&Outcome::OK);
+            parts.call.succeed(outcome);
         }
     }
 
-    /// The attempt under way succeeded, and was dropped. Returns its end if a report is wanted.
+    /// Whether a report is wanted, so that a success must be noted too.
     #[inline]
-    pub(super) fn succeed_observed(
-        self: Pin<&mut Self>,
-        outcome: &Outcome,
-    ) -> Option<(Mark, NextStep)> {
+    pub(super) fn is_reported(&self) -> bool {
+        self.record.is_reported()
+    }
+
+    /// The attempt under way succeeded, and was dropped; a report is wanted. Returns its end.
+    #[cold]
+    pub(super) fn report_success(self: Pin<&mut Self>, outcome: &Outcome) -> (Mark, NextStep) {
         let parts = self.project();
         *parts.phase = CallPhase::Ended;
-        if parts.record.is_reported() {
-            return Some(parts.call.succeed_reported(parts.record, outcome));
-        }
-        if parts.call.is_started() {
-            parts.call.succeed(outcome);
-        }
-        None
+        parts.call.succeed_reported(parts.record, outcome)
     }
 
     /// The attempt under way failed, and was dropped.
@@ -264,7 +261,7 @@ where
     }
 
     /// The facts of the attempt that was decided on.
-    #[inline(never)]
+    #[inline]
     pub(super) fn info(&self) -> AttemptInfo {
         self.call.info()
     }

@@ -15,8 +15,7 @@ use super::attempt_source::AttemptSource;
 use super::call_record::LastResult;
 use super::classifier::{Classifier, TIMED_OUT, of_errors};
 use super::driver_state::DriverState;
-use super::history::Mark;
-use super::{AttemptEnd, CallReport, Error, NextStep, Retrier};
+use super::{AttemptEnd, CallReport, Error, Retrier};
 use crate::clock::Sleep;
 
 pin_project! {
@@ -98,7 +97,7 @@ where
             call.attempts.as_mut().clear();
             match result {
                 Ok(value) => {
-                    call.state.as_mut().succeed();
+                    call.state.as_mut().succeed(&Outcome::OK);
                     return Poll::Ready(Ok(value));
                 }
                 Err(error) => {
@@ -134,20 +133,21 @@ where
 
     /// Polls the attempt under way, of a source or for a classifier that sees more than errors. Ready with the result
     /// that it ends the call with, or with none when it settled.
-    #[inline]
+    #[inline(always)]
     fn poll_observed(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, Error<E>>>> {
         let polled = self.poll_source(context);
         let (result, outcome) = match polled {
             Poll::Ready(result) => {
-                let known = result.as_ref().err().and_then(|_| self.attempts.known_outcome());
+                let known = if result.is_err() { self.attempts.known_outcome() } else { None };
                 let outcome = known.unwrap_or_else(|| self.classifier.classify(&result));
                 match result {
                     Ok(value) if outcome.verdict == Verdict::Ok && !A::NOTES_END => {
                         self.attempts.as_mut().clear();
-                        let Some(end) = self.state.as_mut().succeed_observed(&outcome) else {
-                            return Poll::Ready(Some(Ok(value)));
-                        };
-                        return Poll::Ready(Some(self.report(Ok(value), (end, outcome))));
+                        if self.state.is_reported() {
+                            return Poll::Ready(Some(self.report(Ok(value), outcome)));
+                        }
+                        self.state.as_mut().succeed(&outcome);
+                        return Poll::Ready(Some(Ok(value)));
                     }
                     result => (Some(result), outcome),
                 }
@@ -179,11 +179,8 @@ where
 
     /// The call ended with this success, and a report was wanted.
     #[cold]
-    fn report(
-        &mut self,
-        result: Result<T, E>,
-        (end, outcome): ((Mark, NextStep), Outcome),
-    ) -> Result<T, Error<E>> {
+    fn report(&mut self, result: Result<T, E>, outcome: Outcome) -> Result<T, Error<E>> {
+        let end = self.state.as_mut().report_success(&outcome);
         self.classifier.on_attempt(&AttemptEnd::new(end, Some(&result), &outcome));
         result.map_err(|_| unreachable!("a success has no error"))
     }

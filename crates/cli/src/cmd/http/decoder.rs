@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use bytes::Bytes;
 use flate2::write::MultiGzDecoder;
 use reqwest::header::{CONTENT_ENCODING, HeaderMap};
 
@@ -36,12 +37,12 @@ impl ContentDecoder {
     ///
     /// # Errors
     /// A piece that is not of the coding.
-    pub(super) fn decode(&mut self, piece: &[u8]) -> io::Result<Vec<u8>> {
+    pub(super) fn decode(&mut self, piece: Bytes) -> io::Result<Bytes> {
         match self {
-            Self::Identity => Ok(piece.to_vec()),
+            Self::Identity => Ok(piece),
             Self::Gzip(decoder) => {
-                decoder.write_all(piece)?;
-                Ok(std::mem::take(decoder.get_mut()))
+                decoder.write_all(&piece)?;
+                Ok(std::mem::take(decoder.get_mut()).into())
             }
         }
     }
@@ -50,12 +51,12 @@ impl ContentDecoder {
     ///
     /// # Errors
     /// A body that ends in the middle of its coding.
-    pub(super) fn finish(&mut self) -> io::Result<Vec<u8>> {
+    pub(super) fn finish(&mut self) -> io::Result<Bytes> {
         match self {
-            Self::Identity => Ok(Vec::new()),
+            Self::Identity => Ok(Bytes::new()),
             Self::Gzip(decoder) => {
                 decoder.try_finish()?;
-                Ok(std::mem::take(decoder.get_mut()))
+                Ok(std::mem::take(decoder.get_mut()).into())
             }
         }
     }
@@ -82,15 +83,20 @@ mod tests {
             let mut decoder = ContentDecoder::of(&coded("GZIP")).unwrap();
             let mut out = Vec::new();
             for piece in zipped.chunks(size) {
-                out.extend(decoder.decode(piece).unwrap());
+                out.extend(decoder.decode(Bytes::copy_from_slice(piece)).unwrap());
             }
             out.extend(decoder.finish().unwrap());
             assert!(out == text, "in pieces of {size}");
         }
         let mut decoder = ContentDecoder::of(&coded("gzip")).unwrap();
-        decoder.decode(&zipped[..zipped.len() / 2]).unwrap();
+        decoder.decode(Bytes::copy_from_slice(&zipped[..zipped.len() / 2])).unwrap();
         assert!(decoder.finish().is_err(), "half of it is no body");
-        assert!(ContentDecoder::of(&coded("gzip")).unwrap().decode(b"plain text").is_err());
+        assert!(
+            ContentDecoder::of(&coded("gzip"))
+                .unwrap()
+                .decode(Bytes::from_static(b"plain text"))
+                .is_err()
+        );
         assert_eq!(ContentDecoder::of(&coded("br")).unwrap_err(), "br");
     }
 }

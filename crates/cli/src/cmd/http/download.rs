@@ -150,7 +150,7 @@ impl Download {
             let Some(piece) = next(reply).await? else { break };
             // OK because no target has pointers of more than 64 bits.
             self.received = self.received.saturating_add(piece.len() as u64);
-            let piece = self.decoder.decode(&piece).map_err(|error| undecoded(&error))?;
+            let piece = self.decoder.decode(piece).map_err(|error| undecoded(&error))?;
             read_on = writer.write(&piece).map_err(|error| self.unwritten(&error))?;
         }
         if read_on && self.received > 0 {
