@@ -52,19 +52,11 @@ impl CoolOffRecord {
         host_file::check(boot.bytes().chain(numbers))
     }
 
-<<<<<<< HEAD
-    /// The rest of the cool-off; nothing in another boot, or when its begin has not come yet.
+    /// The rest of the cool-off, at most [`MAX`]; nothing in another boot, or when its begin has not come yet.
     fn left(&self, boot: &str, now: Instant) -> Span {
         match now.as_nanos() {
             now if now < self.from_ns || boot != self.boot => Span::ZERO,
-            now => Span::from_nanos(self.until_ns.saturating_sub(now)),
-=======
-    /// The rest of the cool-off, at most [`MAX`]; nothing when its begin has not come yet.
-    fn left(self, now: Instant) -> Span {
-        match now.as_nanos() {
-            now if now < self.from_ns => Span::ZERO,
             now => Span::from_nanos(self.until_ns.saturating_sub(now)).min(MAX),
->>>>>>> h-review
         }
     }
 
@@ -168,6 +160,6 @@ mod tests {
             assert_eq!(kept.left("next", at(now)), Span::ZERO, "at {now} s after a restart");
         }
         let forged = CoolOffRecord { until_ns: u64::MAX, ..kept };
-        assert_eq!(forged.left(at(110)), MAX, "another process may have written it");
+        assert_eq!(forged.left("this", at(110)), MAX, "another process may have written it");
     }
 }

@@ -4,14 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 
-<<<<<<< HEAD
 use super::backend::{Admission, BackendState, REFUSED};
-use super::station::QueuedAttempt;
-use super::work::{Placement, QueueTurn, Work};
-=======
-use super::backend::{Admission, BackendState, Placement, QueueTurn, REFUSED, StartedWork};
 use super::waiting::QueuedAttempt;
->>>>>>> h-review
+use super::work::{Placement, QueueTurn, StartedWork};
 use crate::dist::exponential;
 use crate::plan::{Criticality, Hop, RunPlan};
 use crate::streams::{Purpose, RandomStream};

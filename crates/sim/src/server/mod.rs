@@ -12,16 +12,8 @@ mod station;
 mod waiting;
 mod work;
 
-<<<<<<< HEAD
 pub(crate) use backend::{Admission, BackendState, REFUSED, answers_at_once};
-pub use backend_machine::{AttemptTicket, BackendMachine, OfferedAttempt};
-pub(crate) use station::{CrashLoss, QueuedAttempt};
-pub(crate) use work::{Placement, QueueTurn, Work};
-=======
-pub(crate) use backend::{
-    Admission, BackendState, Placement, QueueTurn, REFUSED, StartedWork, answers_at_once,
-};
 pub use backend_machine::{AttemptTicket, BackendMachine, OfferedAttempt};
 pub(crate) use station::CrashLoss;
 pub(crate) use waiting::QueuedAttempt;
->>>>>>> h-review
+pub(crate) use work::{Placement, QueueTurn, StartedWork};

@@ -3,14 +3,15 @@
 use stagger_core::{Instant, Span};
 
 use super::backend::BackendState;
-use super::station::{CrashLoss, QueueAdmission, QueuedAttempt, Turn};
+use super::station::{CrashLoss, QueueAdmission, WorkerTurn};
+use super::waiting::QueuedAttempt;
 use crate::plan::{CacheFill, Cancel, Full, Workers};
 
 /// The place of an attempt that asks for a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Placement {
     /// A worker starts the attempt.
-    Started(Work),
+    Started(StartedWork),
     /// The attempt waits in the queue.
     Queued,
     /// The attempt waits in the place of another one, which is refused.
@@ -27,7 +28,7 @@ pub(crate) enum Placement {
 
 /// Work on an attempt that a worker has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct StartedWork {
     /// The instant at which it is done.
     pub(crate) end: Instant,
     /// Whether the attempt missed the cache.
@@ -42,7 +43,7 @@ pub(crate) struct Work {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueueTurn {
     /// A worker starts it, or its refusal.
-    Started(QueuedAttempt, Work),
+    Started(QueuedAttempt, StartedWork),
     /// It is refused, which takes no time.
     Refused(QueuedAttempt),
 }
@@ -133,12 +134,12 @@ impl BackendState<'_> {
         }
         loop {
             match self.stations[shard as usize].next(rules, now)? {
-                Turn::Refuse(job) if !job.refused && rules.full == Full::Drop => drop(job),
-                Turn::Refuse(job) if job.refused || rules.refusal > Span::ZERO => {
+                WorkerTurn::Refuse(job) if !job.refused && rules.full == Full::Drop => drop(job),
+                WorkerTurn::Refuse(job) if job.refused || rules.refusal > Span::ZERO => {
                     return Some(self.begin_refusal(rules, now, shard, job));
                 }
-                Turn::Refuse(job) => return Some(QueueTurn::Refused(job)),
-                Turn::Work(job) => {
+                WorkerTurn::Refuse(job) => return Some(QueueTurn::Refused(job)),
+                WorkerTurn::Work(job) => {
                     let work = self.begin(rules, now, shard, &job);
                     let hopeless = match rules.cancel {
                         Cancel::Never => false,
@@ -169,19 +170,25 @@ impl BackendState<'_> {
         station.start(rules, now, refused);
         QueueTurn::Started(
             refused,
-            Work { end: now + rules.refusal, miss: false, crashes, waited: !job.refused },
+            StartedWork { end: now + rules.refusal, miss: false, crashes, waited: !job.refused },
         )
     }
 
     /// The work on an attempt that begins now.
-    fn begin(&mut self, rules: &Workers, now: Instant, shard: u32, job: &QueuedAttempt) -> Work {
+    fn begin(
+        &mut self,
+        rules: &Workers,
+        now: Instant,
+        shard: u32,
+        job: &QueuedAttempt,
+    ) -> StartedWork {
         let usual = self.work(now, shard, job.id, job.number);
         let crashes = self.stations[shard as usize].crashes;
         let (Some(rule), Some(cache)) = (&rules.cache, self.caches.get_mut(shard as usize)) else {
-            return Work { end: now + usual, miss: false, crashes, waited: true };
+            return StartedWork { end: now + usual, miss: false, crashes, waited: true };
         };
         let miss = cache.misses(rule, now, job.id, job.number);
         let more = if miss { rule.miss } else { Span::ZERO };
-        Work { end: now + usual + more, miss, crashes, waited: true }
+        StartedWork { end: now + usual + more, miss, crashes, waited: true }
     }
 }
