@@ -9,6 +9,7 @@ mod rules;
 
 pub(crate) use operator::{Operator, Staff};
 pub use operator_file::OperatorFile;
+pub(crate) use operator_file::SeenOperator;
 pub use role::{NoRole, Role};
 pub use role_map::{NoRoleMap, RoleMap};
 pub(crate) use rules::{Rule, rule};

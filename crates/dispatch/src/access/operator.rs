@@ -3,7 +3,7 @@
 use stagger_scheduler::model::KeyHash;
 use subtle::ConstantTimeEq;
 
-use super::{OperatorFile, Role};
+use super::{OperatorFile, Role, SeenOperator};
 
 /// A caller that is no application: the admin, or an operator with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +53,11 @@ impl Staff {
     /// Whether there is an admin key.
     pub(crate) const fn has_admin(&self) -> bool {
         self.admin.is_some()
+    }
+
+    /// The operators of the file, in its order.
+    pub(crate) fn operators(&self) -> Vec<SeenOperator> {
+        self.operators.seen()
     }
 
     /// The operator with this key.

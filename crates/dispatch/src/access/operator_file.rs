@@ -1,13 +1,16 @@
 //! The file of operators: followed while a dispatcher runs, and edited by `stagger operator`.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use stagger::{Instant, Span, StdTime};
 use stagger_scheduler::model::KeyHash;
 use subtle::ConstantTimeEq;
 
@@ -53,6 +56,17 @@ struct Followed {
 struct Loaded {
     version: Option<Version>,
     entries: Arc<[OperatorEntry]>,
+    /// When each key was used last.
+    seen: BTreeMap<KeyHash, Instant>,
+}
+
+/// An operator of the file, and when its key was used last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeenOperator {
+    pub(crate) name: String,
+    pub(crate) role: Role,
+    /// As a time since the Unix epoch; none since this process began.
+    pub(crate) last_seen: Option<Instant>,
 }
 
 /// The facts that tell one content of the file from another without reading it.
@@ -70,7 +84,7 @@ impl OperatorFile {
     /// It cannot be read, or is no list of operators: the message names file, line, value and bound.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (version, entries) = load(path)?;
-        let state = Mutex::new(Loaded { version, entries });
+        let state = Mutex::new(Loaded { version, entries, seen: BTreeMap::new() });
         Ok(Self(Some(Arc::new(Followed { path: path.to_owned(), state }))))
     }
 
@@ -130,7 +144,13 @@ impl OperatorFile {
         let found = entries
             .iter()
             .fold(None, |found, entry| if fits(entry) { Some(entry) } else { found })?;
+        self.0.as_ref()?.see(key);
         Some((found.name.clone(), found.role))
+    }
+
+    /// The operators in force, in the order of the file.
+    pub(super) fn seen(&self) -> Vec<SeenOperator> {
+        self.0.as_ref().map_or_else(Vec::new, |followed| followed.seen())
     }
 
     /// Changes the list in a draft, which takes the file's place. The draft is also the lock: a second editor
@@ -171,7 +191,10 @@ impl Followed {
         let version = version(&self.path).ok().flatten();
         if version != state.version {
             match load(&self.path) {
-                Ok((version, entries)) => *state = Loaded { version, entries },
+                Ok((version, entries)) => {
+                    state.seen.retain(|key, _| entries.iter().any(|entry| entry.key == *key));
+                    (state.version, state.entries) = (version, entries);
+                }
                 Err(error) => {
                     tracing::error!(%error, "operators file refused; the list before it stays");
                     state.version = version;
@@ -179,6 +202,24 @@ impl Followed {
             }
         }
         Arc::clone(&state.entries)
+    }
+
+    /// Notes that a key that is in the list is used now.
+    fn see(&self, key: KeyHash) {
+        let now = StdTime::wall().duration_since(UNIX_EPOCH).map_or(Span::ZERO, Span::from);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.seen.insert(key, Instant::ORIGIN + now);
+    }
+
+    fn seen(&self) -> Vec<SeenOperator> {
+        let entries = self.current();
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = |entry: &OperatorEntry| SeenOperator {
+            name: entry.name.clone(),
+            role: entry.role,
+            last_seen: state.seen.get(&entry.key).copied(),
+        };
+        entries.iter().map(seen).collect()
     }
 }
 
@@ -269,6 +310,21 @@ mod tests {
         edited.remove("alice").expect("it is there");
         assert_eq!(served.find(key), None);
         assert!(edited.remove("alice").is_err_and(|error| error.is_not_found()));
+    }
+
+    #[test]
+    fn another_key_of_the_same_name_was_seen_already() {
+        let folder = Folder::new("seen");
+        let file = OperatorFile::open(&folder.file()).expect("none yet");
+        let key = KeyHash::of(&file.add("alice", Role::Viewer).expect("a new one"));
+        let last_seen = || file.seen().first().map(|alice| alice.last_seen.is_some());
+        assert_eq!(last_seen(), Some(false));
+        assert!(file.find(key).is_some());
+        assert_eq!(last_seen(), Some(true));
+        file.remove("alice").expect("there");
+        assert_eq!(file.seen(), []);
+        file.add("alice", Role::Admin).expect("free again");
+        assert_eq!(last_seen(), Some(false));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod endpoints;
 pub(crate) mod manage;
 mod messages;
 mod openapi;
+mod operators;
 mod problem;
 mod query;
 mod router;

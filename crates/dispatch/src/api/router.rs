@@ -12,7 +12,7 @@ use utoipa_axum::routes;
 
 use super::problem::Problem;
 use super::state::{Api, ApiOptions};
-use super::{applications, audit, auth, deliveries, endpoints, messages, openapi};
+use super::{applications, audit, auth, deliveries, endpoints, messages, openapi, operators};
 use crate::node::Node;
 
 /// The API of `node`, at `/v1`, `/healthz` and `/readyz`. Other routes can be merged with it.
@@ -80,6 +80,7 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(deliveries::retry_endpoint))
         .routes(routes!(deliveries::retry_all))
         .routes(routes!(audit::list_audit))
+        .routes(routes!(operators::list_operators))
         .routes(routes!(live))
         .routes(routes!(ready))
 }

@@ -58,6 +58,7 @@ fn pages() -> Router<Arc<PageState>> {
         .route("/ui/deliveries/{message}/{endpoint}", get(pages::delivery))
         .route("/ui/dead", get(pages::dead))
         .route("/ui/audit", get(pages::audit))
+        .route("/ui/operators", get(pages::operators))
         .route("/ui/search", get(pages::search))
         .route("/ui/attempt-rates", get(pages::attempt_rates))
         .route(pages::SIGN_IN, get(pages::sign_in_form))

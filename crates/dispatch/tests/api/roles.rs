@@ -38,7 +38,7 @@ fn needed(method: &str, path: &str) -> Role {
     let steering = ["cancel", "disable", "enable", "replay", "replay-missing", "retry", "test"];
     let last = path.rsplit('/').next().unwrap_or_default();
     match method {
-        "GET" if last != "secrets" => Role::Viewer,
+        "GET" if !["operators", "secrets"].contains(&last) => Role::Viewer,
         "POST" if steering.contains(&last) => Role::Operator,
         _ => Role::Admin,
     }
@@ -108,4 +108,20 @@ async fn the_audit_log_names_the_operator_until_the_key_is_removed() {
     operators.file.remove("alice").expect("there");
     server.get("/v1/audit", &key).await.refused(401);
     server.call("POST", &format!("{endpoint}/enable"), &key, "").await.refused(401);
+}
+
+#[tokio::test]
+async fn the_operators_are_listed_for_admins() {
+    let operators = Operators::new("listed");
+    let key = operators.file.add("alice", Role::Operator).expect("new");
+    operators.file.add("bob", Role::Viewer).expect("new");
+    let server = operators.serve().await;
+    server.get("/v1/operators", &key).await.refused(403);
+    let list = server.get("/v1/operators", ADMIN).await.expect(200).json();
+    let named = |at: usize, name: &str| list["items"][at][name].clone();
+    assert_eq!((named(0, "name"), named(0, "role")), ("alice".into(), "operator".into()));
+    assert!(named(0, "last_seen").is_string(), "{list}");
+    assert_eq!((named(1, "name"), named(1, "role")), ("bob".into(), "viewer".into()));
+    assert!(named(1, "last_seen").is_null(), "{list}");
+    assert!(!list.to_string().contains("sha256"), "{list}");
 }

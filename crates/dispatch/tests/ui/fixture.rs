@@ -93,6 +93,7 @@ impl Fixture {
             format!("/ui/deliveries?state=waiting&endpoint={failing}"),
             "/ui/dead".into(),
             "/ui/audit".into(),
+            "/ui/operators".into(),
             format!("/ui/deliveries/{message}/{strict}"),
             format!("/ui/deliveries/{message}/{failing}"),
         ]

@@ -44,7 +44,7 @@ async fn sign_in(address: std::net::SocketAddr, key: &str) -> String {
 }
 
 /// The routes of the page by method, and the least role for each.
-const ROUTES: [(&str, &str, Role); 28] = [
+const ROUTES: [(&str, &str, Role); 29] = [
     ("GET", "/", Role::Viewer),
     ("GET", "/ui", Role::Viewer),
     ("GET", "/ui/applications", Role::Viewer),
@@ -71,6 +71,7 @@ const ROUTES: [(&str, &str, Role); 28] = [
     ("GET", "/ui/dead", Role::Viewer),
     ("POST", "/ui/dead/replay", Role::Operator),
     ("GET", "/ui/audit", Role::Viewer),
+    ("GET", "/ui/operators", Role::Admin),
     ("GET", "/ui/search", Role::Viewer),
     ("GET", "/ui/attempt-rates", Role::Viewer),
 ];
@@ -139,7 +140,10 @@ async fn a_viewer_was_offered_what_is_refused() {
             assert_eq!(page.status, 200, "{path}");
             assert!(page.body.contains(&format!(">the-{role}</span>")), "{path}");
             let forms = page.body.matches("method=\"post\"").count();
-            let is_list = path == "/" || path.contains("search") || path == "/ui/audit";
+            let is_list = path == "/"
+                || path.contains("search")
+                || path == "/ui/audit"
+                || path == "/ui/operators";
             let steers = path.contains("/ui/endpoints/") || path.contains("/ui/deliveries/");
             assert_eq!(
                 forms > 1,
@@ -178,4 +182,28 @@ async fn a_session_outlived_its_operator() {
     assert!(fixture.node.endpoint(well).is_some());
     let signed_out = post(address, "/ui/sign-in", &[], &format!("key={key}")).await;
     assert_eq!(signed_out.status, 401);
+}
+
+#[tokio::test]
+async fn an_admin_did_not_see_the_operators() {
+    let operators = Operators::new("shown");
+    let fixture = Fixture::set(operators.options()).await;
+    let address = fixture.address;
+    let alice = operators.file.add("alice", Role::Viewer).unwrap();
+    let root = operators.file.add("root", Role::Admin).unwrap();
+    let (alice, root) = (sign_in(address, &alice).await, sign_in(address, &root).await);
+    operators.file.add("bob", Role::Operator).unwrap();
+    let refused = get(address, "/ui/operators", &[&alice]).await;
+    assert_eq!(refused.status, 403);
+    assert!(!get(address, "/", &[&alice]).await.body.contains("/ui/operators"));
+    let page = get(address, "/ui/operators", &[&root]).await.body;
+    let row = |name: &str| {
+        let (_, rest) = page.split_once(&format!("<th scope=\"row\">{name}</th>")).unwrap();
+        rest.split("</tr>").next().unwrap().to_owned()
+    };
+    assert!(row("alice").contains(">viewer<") && row("alice").contains("<time"), "{page}");
+    assert!(row("bob").contains(">operator<"), "{page}");
+    assert!(row("bob").contains("Not since it started"), "{page}");
+    operators.file.remove("alice").unwrap();
+    assert!(!get(address, "/ui/operators", &[&root]).await.body.contains("alice"));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use deadpool_postgres::Client;
 use stagger_scheduler::model::{
     ApplicationId, Delivery, EndpointId, Message, MessageId, NewMessage,
 };
@@ -9,7 +10,7 @@ use tokio_postgres::Row;
 
 use super::row::{application_id, endpoint_id, from_instant, from_size, get, message_id, text};
 use super::statement::DbError;
-use super::writer::{Change, Changes};
+use super::writer::{Change, Changes, Memory};
 use super::{lookups, statement};
 use crate::{Accepted, ClusterAccept, Error, Fence, Lead, ShardId, Shards};
 
@@ -36,6 +37,16 @@ pub(super) type Incoming<'n> = (&'n NewMessage, Shards);
 
 impl Change for Accept<'_> {
     type Done = Vec<Result<ClusterAccept, Error>>;
+    const AT_ONCE: bool = true;
+
+    async fn make_at_once(
+        &self,
+        db: &Client,
+        memory: &Memory,
+        counter: i16,
+    ) -> Result<Option<Self::Done>, DbError> {
+        self.store_at_once(db, memory, counter, || ()).await
+    }
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         let verdicts = self.judge(changes).await?;
@@ -93,8 +104,13 @@ impl AcceptCall<'_> {
         self.choice.map_or(Shards::NONE, |choice| choice.lead.shards)
     }
 
+    /// Whether the caller makes the deliveries to this endpoint itself.
+    pub(super) fn leads(&self, endpoint: EndpointId) -> bool {
+        self.led().contains(ShardId::of(endpoint))
+    }
+
     /// The membership that it depends on: none if all deliveries are made by others.
-    fn fence(&self) -> Option<Fence> {
+    pub(super) fn fence(&self) -> Option<Fence> {
         let led = self.led();
         let mut endpoints = self.messages.iter().flat_map(|new| &new.endpoints);
         let any = endpoints.any(|endpoint| led.contains(ShardId::of(*endpoint)));
@@ -186,7 +202,7 @@ impl Changes<'_> {
     async fn announce(&mut self, new: &[&NewMessage]) -> Result<(), DbError> {
         let messages = || new.iter().map(|new| &new.message);
         self.widen_slack(messages()).await?;
-        messages().for_each(|message| self.lower_floor(message.id));
+        messages().for_each(|message| self.memory.lower_floor(message.id));
         Ok(())
     }
 
@@ -225,8 +241,9 @@ impl Changes<'_> {
         }
         let ids: Vec<_> = new.iter().map(|(new, _)| *new.message.id.as_uuid()).collect();
         let payloads: Vec<_> = new.iter().map(|(new, _)| &new.payload[..]).collect();
-        let sql = "INSERT INTO payload (message, bytes) SELECT * FROM unnest($1::uuid[], $2::bytea[]) \
-                   ON CONFLICT (message) DO UPDATE SET bytes = excluded.bytes";
+        // A new message has no payload yet: both are deleted together.
+        let sql =
+            "INSERT INTO payload (message, bytes) SELECT * FROM unnest($1::uuid[], $2::bytea[])";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&ids, &payloads];
         let delivery = |of: &Message, to: &EndpointId| {
             let delivery = Delivery::new(of.id, *to, of.application, of.created_at);

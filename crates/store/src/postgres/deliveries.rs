@@ -8,6 +8,8 @@ use stagger_scheduler::model::{
     ApplicationId, Delivery, DeliveryId, DeliveryState, EndpointId, MessageId,
 };
 
+use tokio_postgres::types::ToSql;
+
 use super::row::{columns_of, from_instant};
 use super::statement::DbError;
 use super::writer::{Change, Changes};
@@ -100,7 +102,7 @@ impl Changes<'_> {
             self.tally.remove(delivery.endpoint, *before);
             self.tally.add(delivery.endpoint, delivery.state);
             if !delivery.state.is_open() {
-                self.lower_floor(delivery.message);
+                self.memory.lower_floor(delivery.message);
             }
         }
     }
@@ -113,38 +115,23 @@ impl Changes<'_> {
         if changed.is_empty() {
             return Ok(());
         }
-        let c = &DeliveryColumns::of(changed.iter().map(|(delivery, _)| delivery));
-        let sql = "UPDATE delivery AS d SET state = n.state, ended = n.ended, due = n.due, \
-                   attempts = n.attempts, replays = n.replays, call = n.call, ending = n.ending, \
-                   updated_at = n.updated_at \
-                   FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::smallint[], $5::bigint[], \
-                   $6::bigint[], $7::bigint[], $8::bytea[], $9::text[], $10::bigint[]) \
-                   AS n (message, endpoint, state, ended, due, attempts, replays, call, ending, \
-                   updated_at) WHERE d.message = n.message AND d.endpoint = n.endpoint";
-        statement::run(
-            &self.db,
-            sql,
-            &[
-                &c.messages,
-                &c.endpoints,
-                &c.states,
-                &c.ended,
-                &c.due,
-                &c.attempts,
-                &c.replays,
-                &c.calls,
-                &c.endings,
-                &c.updated_at,
-            ],
-        )
-        .await?;
+        let columns = DeliveryColumns::of(changed.iter().map(|(delivery, _)| delivery));
+        let sql = format!(
+            "UPDATE delivery AS d SET state = n.state, ended = n.ended, due = n.due, \
+             attempts = n.attempts, replays = n.replays, call = n.call, ending = n.ending, \
+             updated_at = n.updated_at FROM {} AS n (message, endpoint, state, ended, due, attempts, \
+             replays, call, ending, updated_at) \
+             WHERE d.message = n.message AND d.endpoint = n.endpoint",
+            DeliveryColumns::rows(1)
+        );
+        statement::run(&self.db, &sql, &columns.bound()).await?;
         Ok(())
     }
 }
 
-/// Columns that an insert and an update share.
+/// Columns that inserts and updates share.
 #[derive(Default)]
-struct DeliveryColumns {
+pub(super) struct DeliveryColumns {
     messages: Vec<uuid::Uuid>,
     endpoints: Vec<uuid::Uuid>,
     states: Vec<i16>,
@@ -158,7 +145,7 @@ struct DeliveryColumns {
 }
 
 impl DeliveryColumns {
-    fn of<'d>(deliveries: impl Iterator<Item = &'d Delivery>) -> Self {
+    pub(super) fn of<'d>(deliveries: impl Iterator<Item = &'d Delivery>) -> Self {
         let mut columns = Self::default();
         for delivery in deliveries {
             let state = i16::from(state_number(delivery.state));
@@ -176,6 +163,33 @@ impl DeliveryColumns {
             columns.updated_at.push(from_instant(delivery.updated_at));
         }
         columns
+    }
+
+    /// The columns as parameters of a statement.
+    pub(super) fn bound(&self) -> [&(dyn ToSql + Sync); 10] {
+        [
+            &self.messages,
+            &self.endpoints,
+            &self.states,
+            &self.ended,
+            &self.due,
+            &self.attempts,
+            &self.replays,
+            &self.calls,
+            &self.endings,
+            &self.updated_at,
+        ]
+    }
+
+    /// The rows in a statement whose parameters have the columns from this one on.
+    pub(super) fn rows(first: usize) -> String {
+        let types = [
+            "uuid", "uuid", "smallint", "smallint", "bigint", "bigint", "bigint", "bytea", "text",
+            "bigint",
+        ];
+        let column = |(at, kind): (usize, &&str)| format!("${}::{kind}[]", first + at);
+        let columns: Vec<_> = types.iter().enumerate().map(column).collect();
+        format!("unnest({})", columns.join(", "))
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, PoisonError};
 
+use deadpool_postgres::Client;
 use stagger_scheduler::model::NewMessage;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
 
 use super::accept::{Accept, AcceptCall, Choice};
 use super::statement::DbError;
-use super::writer::{Change, Changes, Counter, PostgresWriter};
+use super::writer::{Change, Changes, Counter, Memory, PostgresWriter};
 use crate::{ClusterAccept, Error};
 
 /// Transactions that accept at the same time: one executes its statements while others wait for the disk. The
@@ -101,6 +102,16 @@ struct AcceptInTurn<'n> {
 
 impl Change for AcceptInTurn<'_> {
     type Done = Vec<Result<ClusterAccept, Error>>;
+    const AT_ONCE: bool = true;
+
+    async fn make_at_once(
+        &self,
+        db: &Client,
+        memory: &Memory,
+        counter: i16,
+    ) -> Result<Option<Self::Done>, DbError> {
+        self.accept.store_at_once(db, memory, counter, || self.executed()).await
+    }
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<Self::Done, DbError> {
         self.accept.make(changes).await

@@ -2,7 +2,7 @@
 
 use deadpool_postgres::GenericClient;
 use stagger::Instant;
-use stagger_scheduler::model::{ApplicationId, Delivery, Message, MessageId};
+use stagger_scheduler::model::{ApplicationId, Delivery, DeliveryState, Message, MessageId};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
@@ -170,26 +170,71 @@ fn walk_sql(along: Walk, order: WalkOrder, filter: &DeliveryFilter) -> String {
         "d.message {past}= $1 AND d.message {until} $3 AND (d.message, d.endpoint) {past} ($1, $2)"
     );
     let narrowed = match along {
-        Walk::All | Walk::OfApplication(_) => "",
-        Walk::OpenOfEach(application, _) => {
-            let of = if application.is_some() { "WHERE e.application = $6" } else { "" };
+        Walk::All | Walk::OfApplication(_) => "".to_owned(),
+        Walk::OpenOfEach(application, state) => {
+            let of = if application.is_some() { "WHERE e.application = $5" } else { "" };
             return format!(
                 "SELECT {columns} FROM endpoint e CROSS JOIN LATERAL (SELECT * FROM delivery d \
-                 WHERE d.endpoint = e.id AND d.ended = 0 AND d.state = $5 AND {range} \
-                 ORDER BY d.message {way} LIMIT $4) d {of} \
-                 ORDER BY d.message {way}, d.endpoint {way} LIMIT $4"
+                 WHERE {} AND {range} ORDER BY d.message {way} LIMIT $4) d {of} \
+                 ORDER BY d.message {way}, d.endpoint {way} LIMIT $4",
+                open_of("e.id", state)
             );
         }
-        Walk::OpenOfEndpoint(..) => "d.endpoint = $5 AND d.ended = 0 AND d.state = $6 AND",
-        Walk::Ended(_) => "d.ended >= 3 AND d.ended = $5 AND",
-        Walk::EndedOfApplication(..) => "d.application = $5 AND d.ended >= 3 AND d.ended = $6 AND",
-        Walk::OfEndpoint(_) => "d.endpoint = $5 AND",
-        Walk::EndedOfEndpoint(..) => "d.endpoint = $5 AND d.ended >= 3 AND d.ended = $6 AND",
+        Walk::OpenOfEndpoint(_, state) => format!("{} AND", open_of("$5", state)),
+        Walk::Ended(_) => "d.ended >= 3 AND d.ended = $5 AND".to_owned(),
+        Walk::EndedOfApplication(..) => {
+            "d.application = $5 AND d.ended >= 3 AND d.ended = $6 AND".to_owned()
+        }
+        Walk::OfEndpoint(_) if filter.state == Some(DeliveryState::Delivered) => {
+            "d.endpoint = $5 AND d.ended = 2 AND".to_owned()
+        }
+        Walk::OfEndpoint(_) => {
+            return format!(
+                "SELECT {columns} FROM ({}) d ORDER BY d.message {way}, d.endpoint {way} LIMIT $4",
+                of_endpoint(&range, way)
+            );
+        }
+        Walk::EndedOfEndpoint(..) => {
+            "d.endpoint = $5 AND d.ended >= 3 AND d.ended = $6 AND".to_owned()
+        }
     };
     format!(
         "SELECT {columns} FROM delivery d WHERE {narrowed} {range} \
          ORDER BY d.message {way}, d.endpoint {way} LIMIT $4"
     )
+}
+
+/// The deliveries of an endpoint in every state. Each part is in order along its own index, and only what may be on
+/// the page is merged.
+fn of_endpoint(range: &str, way: &str) -> String {
+    let part = |of: String| {
+        format!(
+            "(SELECT * FROM delivery d WHERE {of} AND {range} ORDER BY d.message {way} LIMIT $4)"
+        )
+    };
+    let parts = [
+        format!("d.shard = {} AND d.endpoint = $5 AND d.ended = 0", shard_of("$5")),
+        "d.endpoint = $5 AND d.ended = 2".to_owned(),
+        "d.endpoint = $5 AND d.ended >= 3 AND d.ended = 3".to_owned(),
+        "d.endpoint = $5 AND d.ended >= 3 AND d.ended = 4".to_owned(),
+    ];
+    parts.map(part).join(" UNION ALL ")
+}
+
+/// The condition for the open deliveries of an endpoint in one state. Those that wait have an index of their own; the
+/// state is spelt out, so that a plan without values may use it.
+fn open_of(endpoint: &str, state: DeliveryState) -> String {
+    let number = state_number(state);
+    if state == DeliveryState::Waiting {
+        return format!("d.endpoint = {endpoint} AND d.state = {number}");
+    }
+    let shard = shard_of(endpoint);
+    format!("d.shard = {shard} AND d.endpoint = {endpoint} AND d.ended = 0 AND d.state = {number}")
+}
+
+/// The shard of an endpoint, as [`ShardId::of`](crate::ShardId::of) has it.
+fn shard_of(endpoint: &str) -> String {
+    format!("get_byte(sha256(uuid_send({endpoint})), 0)::smallint")
 }
 
 /// The status of a delivery's last attempt, which is found in the partition of the message's day: the
@@ -203,19 +248,18 @@ fn bound<'b>(along: &'b Walk, begin: &'b Begin, limit: &'b i64) -> Vec<&'b (dyn 
         vec![begin.message.as_uuid(), begin.endpoint.as_uuid(), begin.end.as_uuid(), limit];
     match along {
         Walk::All => {}
-        Walk::OpenOfEach(application, state) => {
-            bound.push(number(*state));
-            if let Some(application) = application {
-                bound.push(application.as_uuid());
-            }
+        Walk::OpenOfEach(application, _) => {
+            bound.extend(application.as_ref().map(|of| of.as_uuid() as &(dyn ToSql + Sync)));
         }
         Walk::Ended(state) => bound.push(number(*state)),
         Walk::OfApplication(application) => bound.push(application.as_uuid()),
-        Walk::OfEndpoint(endpoint) => bound.push(endpoint.as_uuid()),
+        Walk::OfEndpoint(endpoint) | Walk::OpenOfEndpoint(endpoint, _) => {
+            bound.push(endpoint.as_uuid());
+        }
         Walk::EndedOfApplication(application, state) => {
             bound.extend([application.as_uuid() as &(dyn ToSql + Sync), number(*state)]);
         }
-        Walk::EndedOfEndpoint(endpoint, state) | Walk::OpenOfEndpoint(endpoint, state) => {
+        Walk::EndedOfEndpoint(endpoint, state) => {
             bound.extend([endpoint.as_uuid() as &(dyn ToSql + Sync), number(*state)]);
         }
     }
@@ -223,7 +267,7 @@ fn bound<'b>(along: &'b Walk, begin: &'b Begin, limit: &'b i64) -> Vec<&'b (dyn 
 }
 
 /// The number of a state that outlives the call.
-fn number(state: stagger_scheduler::model::DeliveryState) -> &'static i16 {
+fn number(state: DeliveryState) -> &'static i16 {
     const NUMBERS: [i16; 5] = [0, 1, 2, 3, 4];
     &NUMBERS[usize::from(state_number(state))]
 }
@@ -257,7 +301,7 @@ fn read(row: &Row, filter: &DeliveryFilter) -> Result<Option<(Delivery, bool)>, 
 
 #[cfg(test)]
 mod tests {
-    use stagger_scheduler::model::DeliveryState::{Dead, Waiting};
+    use stagger_scheduler::model::DeliveryState::{Dead, Delivered, Pending, Waiting};
 
     use super::super::test_schema::TestSchema;
     use super::*;
@@ -268,31 +312,54 @@ mod tests {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
         let everything = DeliveryFilter::default();
+        let delivered = DeliveryFilter { state: Some(Delivered), ..everything.clone() };
+        let (to, of) = (ep(1), app(1));
         let walks = [
-            (Walk::All, "delivery_pkey", 4),
-            (Walk::OpenOfEndpoint(ep(1), Waiting), "delivery_open_by_endpoint", 6),
-            (Walk::Ended(Dead), "delivery_ended", 5),
-            (Walk::OfEndpoint(ep(1)), "delivery_by_endpoint", 5),
-            (Walk::EndedOfApplication(app(1), Dead), "delivery_ended_by_application", 6),
-            (Walk::EndedOfEndpoint(ep(1), Dead), "delivery_ended_by_endpoint", 6),
+            (Walk::All, &everything, "delivery_pkey", 4),
+            (Walk::OpenOfEndpoint(to, Pending), &everything, "delivery_open_by_leader", 5),
+            (Walk::OpenOfEndpoint(to, Waiting), &everything, "delivery_waiting_by_endpoint", 5),
+            (Walk::OfEndpoint(to), &delivered, "delivery_delivered_by_endpoint", 5),
+            (Walk::Ended(Dead), &everything, "delivery_ended", 5),
+            (Walk::EndedOfApplication(of, Dead), &everything, "delivery_ended_by_application", 6),
+            (Walk::EndedOfEndpoint(to, Dead), &everything, "delivery_ended_by_endpoint", 6),
         ];
-        for (walk, index, parameters) in walks {
+        for (walk, filter, index, parameters) in walks {
             for order in [WalkOrder::NewestFirst, WalkOrder::OldestFirst] {
-                let plan = schema.plan(&walk_sql(walk, order, &everything), parameters).await;
+                let plan = schema.plan(&walk_sql(walk, order, filter), parameters).await;
                 assert!(plan.contains(&format!("{index} on delivery d")), "{plan}");
                 assert!(!plan.contains("Sort") && !plan.contains("Seq Scan"), "{plan}");
             }
         }
         let plan = schema.plan(&messages_sql(), 5).await;
         assert!(plan.contains("message_by_application") && !plan.contains("Sort"), "{plan}");
-        // The open deliveries of each endpoint are read along the index, and only those are sorted.
-        let each = Walk::OpenOfEach(Some(app(1)), Waiting);
-        let plan = schema.plan(&walk_sql(each, WalkOrder::NewestFirst, &everything), 6).await;
-        assert!(plan.contains("delivery_open_by_endpoint on delivery d"), "{plan}");
-        assert!(!plan.contains("Seq Scan"), "{plan}");
         // An application's deliveries are found through its messages, a bounded number at a time.
-        let of = walk_sql(Walk::OfApplication(app(1)), WalkOrder::NewestFirst, &everything);
+        let of = walk_sql(Walk::OfApplication(of), WalkOrder::NewestFirst, &everything);
         let plan = schema.plan(&of, 5).await;
         assert!(plan.contains("message_by_application") && !plan.contains("Seq Scan"), "{plan}");
+    }
+
+    /// Each part is read along its index, and only the beginnings of the parts are sorted.
+    #[tokio::test]
+    async fn what_is_merged_is_read_in_order() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        let everything = DeliveryFilter::default();
+        let each = |state| Walk::OpenOfEach(Some(app(1)), state);
+        let all = ["open_by_leader", "delivered_by_endpoint", "ended_by_endpoint"];
+        let walks = [
+            (each(Waiting), &["waiting_by_endpoint"][..]),
+            (each(Pending), &["open_by_leader"]),
+            (Walk::OfEndpoint(ep(1)), &all),
+        ];
+        for (walk, indexes) in walks {
+            for order in [WalkOrder::NewestFirst, WalkOrder::OldestFirst] {
+                let plan = schema.plan(&walk_sql(walk, order, &everything), 5).await;
+                for index in indexes {
+                    assert!(plan.contains(&format!("delivery_{index} on delivery d")), "{plan}");
+                }
+                let sorts = plan.matches("Sort  (").count();
+                assert!(sorts <= 1 && !plan.contains("Seq Scan"), "{plan}");
+            }
+        }
     }
 }

@@ -4,6 +4,8 @@ use std::fmt::Write;
 
 use deadpool_postgres::Transaction;
 use sha2::{Digest, Sha256};
+use stagger::{Sleep, Span, TokioTime};
+use tokio_postgres::error::SqlState;
 
 use super::address::{PostgresAddress, PostgresOptions};
 use super::pool::{PooledClient, PostgresPool};
@@ -18,15 +20,19 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
+    include_str!("migrations/5.sql"),
 ];
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 /// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
 /// The longest wait for a table's lock: others that want it wait behind, so a migration that does
 /// not get it gives up, and changes nothing.
 const LOCK_WAIT: &str = "3s";
+/// The same, for the tables that nodes write all the time, and the part of it for which a lock is waited for at a time.
+const LOCK_TIME: Span = Span::from_secs(3);
+const LOCK_MOMENT: Span = Span::from_millis(100);
 /// The longest wait for another process that migrates.
 const TURN_WAIT: &str = "60s";
 
@@ -90,8 +96,12 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
         ))
         .await?;
     let from = applied(whole).await?;
-    if from == 0 {
-        whole.batch_execute(RECORD).await?;
+    match from {
+        0 => whole.batch_execute(RECORD).await?,
+        VERSION => return Ok(from),
+        // Version 1 has no arrivals.
+        1 => lock_tables(whole, "delivery").await?,
+        _ => lock_tables(whole, "delivery, arrival").await?,
     }
     for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
         whole.batch_execute(step).await?;
@@ -99,6 +109,37 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
         whole.execute(sql, &[&version.cast_signed(), &checksum(step)]).await?;
     }
     Ok(from)
+}
+
+/// Locks the tables that migrations change, before any of them.
+///
+/// Nodes that work meanwhile lock them in orders of their own: one that accepts has the deliveries and wants the
+/// arrivals, one that takes arrivals has those and wants the deliveries. So this waits for a table only for a moment while it
+/// has another one, then lets go of both and begins again: PostgreSQL looks for a deadlock after a second, and would
+/// end one of the two.
+async fn lock_tables(whole: &Transaction<'_>, tables: &str) -> Result<(), DbError> {
+    let sql = format!(
+        "SET LOCAL lock_timeout = '{}ms'; LOCK TABLE {tables} IN ACCESS EXCLUSIVE MODE; \
+         SET LOCAL lock_timeout = '{LOCK_WAIT}'",
+        LOCK_MOMENT.as_nanos() / Span::from_millis(1).as_nanos()
+    );
+    let mut waited = Span::ZERO;
+    loop {
+        whole.batch_execute("SAVEPOINT tables").await?;
+        match whole.batch_execute(&sql).await {
+            Ok(()) => return Ok(()),
+            Err(error) => {
+                let is_late = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
+                if !is_late || waited >= LOCK_TIME {
+                    return Err(error.into());
+                }
+                whole.batch_execute("ROLLBACK TO SAVEPOINT tables").await?;
+                // The others go on where they have waited for this.
+                TokioTime.sleep(LOCK_MOMENT).await;
+                waited = waited + LOCK_MOMENT + LOCK_MOMENT;
+            }
+        }
+    }
 }
 
 /// The version of the database: 0 if it has no tables of ours. Refuses a later version, and one
@@ -252,9 +293,9 @@ mod tests {
     async fn a_database_of_a_later_release_is_refused() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        schema.run("INSERT INTO migration VALUES (5, 'of a later release')").await;
+        schema.run("INSERT INTO migration VALUES (6, 'of a later release')").await;
         let refused = refusal(&schema).await;
-        assert!(refused.contains("version 5, but this release supports at most 4"), "{refused}");
+        assert!(refused.contains("version 6, but this release supports at most 5"), "{refused}");
         assert!(migrate_postgres(&schema.address()).await.is_err());
     }
 

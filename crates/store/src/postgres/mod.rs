@@ -1,7 +1,8 @@
 //! The store for more than one machine: a PostgreSQL database.
 //!
 //! Each write is one transaction. Concurrent calls of `accept` share one, as settlements do: rows
-//! are written and read as arrays, so that a thousand cost a handful of round trips. Few deliveries
+//! are written and read as arrays, so that a thousand cost one statement and one round trip where everything is as
+//! usual, and a handful otherwise. Few deliveries
 //! are ever searched for: the scheduler knows the open ones, so the database is queried by key, or
 //! along an index.
 //!
@@ -16,7 +17,9 @@
 //! The statements also run on CockroachDB and YugabyteDB where possible.
 
 mod accept;
+mod accept_at_once;
 mod address;
+mod attempts;
 mod audit;
 mod cluster;
 mod days;
@@ -34,6 +37,7 @@ mod pooler;
 mod prune;
 mod row;
 mod settle;
+mod settle_at_once;
 mod statement;
 mod store;
 mod tenants;

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use deadpool_postgres::Client;
 use stagger_scheduler::model::{
     Delivery, DeliveryAttempt, DeliveryId, DeliveryState, EndpointId, EndpointState, NewMessage,
 };
 
-use super::days::day_of;
-use super::row::{from_instant, from_span, text};
 use super::statement::DbError;
-use super::writer::{Change, Changes};
+use super::writer::{Change, Changes, Memory};
 use super::{deliveries, lookups, statement};
 use crate::calls::settles;
 use crate::{Fence, Settlement, Shards, document};
@@ -22,6 +21,16 @@ pub(super) struct Settle<'s> {
 
 impl Change for Settle<'_> {
     type Done = ();
+    const AT_ONCE: bool = true;
+
+    async fn make_at_once(
+        &self,
+        db: &Client,
+        memory: &Memory,
+        counter: i16,
+    ) -> Result<Option<()>, DbError> {
+        self.write_at_once(db, memory, counter).await
+    }
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let names: BTreeSet<DeliveryId> = self.settlements.iter().flat_map(names).collect();
@@ -114,58 +123,6 @@ impl<'s> Outcome<'s> {
 }
 
 impl Changes<'_> {
-    /// Writes attempts, no two of the same number at the same delivery.
-    pub(super) async fn insert_attempts(&self, made: &[&DeliveryAttempt]) -> Result<(), DbError> {
-        if made.is_empty() {
-            return Ok(());
-        }
-        let days: Vec<_> = made.iter().map(|a| day_of(a.message)).collect();
-        let messages: Vec<_> = made.iter().map(|a| *a.message.as_uuid()).collect();
-        let endpoints: Vec<_> = made.iter().map(|a| *a.endpoint.as_uuid()).collect();
-        let numbers: Vec<_> = made.iter().map(|a| i64::from(a.number)).collect();
-        let started_at: Vec<_> = made.iter().map(|a| from_instant(a.started_at)).collect();
-        let latencies: Vec<_> = made.iter().map(|a| from_span(a.latency)).collect();
-        let statuses: Vec<_> = made.iter().map(|a| a.status.map(i32::from)).collect();
-        let failures: Vec<_> = made.iter().map(|a| a.failure.map(|it| it.name())).collect();
-        let details: Vec<_> = made.iter().map(|a| a.detail.as_deref().map(text)).collect();
-        let reply = |a: &&DeliveryAttempt| (!a.reply.is_empty()).then(|| a.reply.to_vec());
-        let replies: Vec<_> = made.iter().map(reply).collect();
-        let verdicts: Vec<_> = made.iter().map(|a| a.verdict.name()).collect();
-        let hints: Vec<_> = made.iter().map(|a| a.hint.map(from_span)).collect();
-        let nexts: Vec<_> = made.iter().map(|a| a.next.map(from_instant)).collect();
-        let sql = "INSERT INTO attempt (day, message, endpoint, number, started_at, latency, status, \
-                   failure, detail, reply, verdict, hint, next) \
-                   SELECT * FROM unnest($1::integer[], $2::uuid[], $3::uuid[], $4::bigint[], \
-                   $5::bigint[], $6::bigint[], $7::integer[], $8::text[], $9::text[], $10::bytea[], \
-                   $11::text[], $12::bigint[], $13::bigint[]) \
-                   ON CONFLICT (day, message, endpoint, number) DO UPDATE SET \
-                   started_at = excluded.started_at, latency = excluded.latency, \
-                   status = excluded.status, failure = excluded.failure, detail = excluded.detail, \
-                   reply = excluded.reply, verdict = excluded.verdict, hint = excluded.hint, \
-                   next = excluded.next";
-        statement::run(
-            &self.db,
-            sql,
-            &[
-                &days,
-                &messages,
-                &endpoints,
-                &numbers,
-                &started_at,
-                &latencies,
-                &statuses,
-                &failures,
-                &details,
-                &replies,
-                &verdicts,
-                &hints,
-                &nexts,
-            ],
-        )
-        .await?;
-        Ok(())
-    }
-
     async fn write_standings(
         &self,
         endpoint_states: &BTreeMap<EndpointId, EndpointState>,

@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use deadpool_postgres::GenericClient;
+use deadpool_postgres::{Client, GenericClient};
 use stagger::ConfigError;
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
@@ -42,6 +42,53 @@ pub(super) async fn run(
 ) -> Result<u64, DbError> {
     let statement = db.prepare_cached(sql).await?;
     Ok(db.execute(&statement, bound).await?)
+}
+
+/// The rows of a statement that is a transaction of its own. Calls `executed` when only the disk is left to wait for.
+///
+/// Statement and commit are sent together: if the connection breaks after that, the transaction may hold.
+pub(super) async fn whole(
+    db: &Client,
+    sql: &str,
+    bound: &Bound<'_>,
+    executed: impl FnOnce() + Send,
+) -> Result<Vec<Row>, DbError> {
+    let statement = db.prepare_cached(sql).await?;
+    // Its answer shows that the server is there, so that a dead connection leaves nothing in doubt.
+    db.batch_execute("BEGIN").await?;
+    let execute = async {
+        let rows = db.query(&statement, bound).await;
+        executed();
+        rows
+    };
+    let (rows, committed) = tokio::join!(biased; execute, db.batch_execute("COMMIT"));
+    // A statement that was refused has rolled the transaction back, whatever the answer to the commit.
+    let rows = rows.map_err(|error| match error.as_db_error() {
+        Some(_) => DbError::Broken(error),
+        None => DbError::of_commit(error),
+    })?;
+    committed.map_err(DbError::of_commit)?;
+    Ok(rows)
+}
+
+/// Executes a statement in a transaction of its own, which is rolled back unless `holds` says yes to its rows. Returns
+/// that.
+pub(super) async fn if_it_holds(
+    db: &Client,
+    sql: &str,
+    bound: &Bound<'_>,
+    holds: impl FnOnce(&[Row]) -> Result<bool, DbError> + Send,
+) -> Result<bool, DbError> {
+    let statement = db.prepare_cached(sql).await?;
+    // In one round trip.
+    let done = tokio::try_join!(biased; db.batch_execute("BEGIN"), db.query(&statement, bound));
+    let held = done.map_err(DbError::from).and_then(|((), rows)| holds(&rows));
+    if matches!(held, Ok(true)) {
+        db.batch_execute("COMMIT").await.map_err(DbError::of_commit)?;
+    } else {
+        db.batch_execute("ROLLBACK").await?;
+    }
+    held
 }
 
 /// A failed database operation.

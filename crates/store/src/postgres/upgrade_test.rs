@@ -67,7 +67,7 @@ async fn deliveries_of_version_1_are_led_and_settled() {
     let Some((schema, _client)) = old().await else { return };
     let refused = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("version 1, but this release needs 4"), "{refused}");
+    assert!(refused.contains("version 1, but this release needs 5"), "{refused}");
     let options = PostgresOptions { migrate: true, ..PostgresOptions::default() };
     let store = PostgresStore::open(&schema.address(), options).await.unwrap();
     let health = check_postgres(&schema.address()).await.unwrap();
@@ -164,5 +164,31 @@ async fn without_a_lock_nothing_has_changed() {
                      ASSERT (SELECT max(version) FROM migration) = 1; END $$";
     schema.run(unchanged).await;
     assert_eq!(migrate_postgres(&schema.address()).await.unwrap(), 1);
+    check_postgres(&schema.address()).await.unwrap();
+}
+
+/// A node takes arrivals in the order of arrivals and deliveries; the migration wants them in the other one.
+#[tokio::test]
+async fn a_migration_ends_no_transaction_of_a_node() {
+    let Some(schema) = TestSchema::new().await else { return };
+    let client = schema.connect().await;
+    client.batch_execute(&steps_until(3)).await.unwrap();
+    let first = document::of_application(&application(1)).unwrap();
+    let insert = "INSERT INTO application (id, document) VALUES ($1, $2)";
+    client.execute(insert, &[app(1).as_uuid(), &first]).await.unwrap();
+    old_accept(&client, 1).await;
+    client.batch_execute("BEGIN; DELETE FROM arrival").await.unwrap();
+    let address = schema.address();
+    let migrating = tokio::spawn(async move { migrate_postgres(&address).await });
+    // It has the deliveries, and waits for the arrivals.
+    let watcher = schema.connect().await;
+    let waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'arrival'::regclass";
+    // One that ends without having waited fails below.
+    while !migrating.is_finished() && watcher.query(waits, &[]).await.unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    // Without a deadlock this is only a wait.
+    client.batch_execute("UPDATE delivery SET attempts = attempts; COMMIT").await.unwrap();
+    assert_eq!(migrating.await.unwrap().unwrap(), 3);
     check_postgres(&schema.address()).await.unwrap();
 }

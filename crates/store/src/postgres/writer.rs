@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use deadpool_postgres::Transaction;
+use deadpool_postgres::{Client, Transaction};
 use stagger::Instant;
 use stagger_scheduler::model::{Message, MessageId};
 
@@ -54,8 +54,21 @@ impl CounterSlot {
 pub(super) trait Change: Sync {
     /// The result of the change.
     type Done: Send;
+    /// Whether it can be made with one statement.
+    const AT_ONCE: bool = false;
 
-    /// Makes it.
+    /// Makes it with one statement, if everything is as usual. `None`: nothing has changed, and it is to be made step by
+    /// step.
+    fn make_at_once(
+        &self,
+        _db: &Client,
+        _memory: &Memory,
+        _counter: i16,
+    ) -> impl Future<Output = Result<Option<Self::Done>, DbError>> + Send {
+        std::future::ready(Ok(None))
+    }
+
+    /// Makes it, step by step.
     fn make(
         &self,
         changes: &mut Changes<'_>,
@@ -132,9 +145,15 @@ impl PostgresWriter {
         change: &C,
         again: bool,
     ) -> Result<C::Done, DbError> {
+        if C::AT_ONCE
+            && !again
+            && let Some(done) = self.try_at_once(counter, change).await?
+        {
+            return Ok(done);
+        }
         let mut tries = 1;
         loop {
-            let number = self.slot.lock().unwrap_or_else(PoisonError::into_inner).number(counter);
+            let number = self.number(counter);
             let mut loan = self.pool.lend().await?;
             let work = transact(&mut loan, &self.memory, number, change, again);
             let answer = self.pool.bounded(work).await;
@@ -144,6 +163,30 @@ impl PostgresWriter {
                 answer => return answer,
             }
         }
+    }
+}
+
+impl PostgresWriter {
+    /// Makes a change with one statement. `None` also if that conflicts with others or with rows that are there: step by
+    /// step it shows what to do about them.
+    async fn try_at_once<C: Change>(
+        &self,
+        counter: Counter,
+        change: &C,
+    ) -> Result<Option<C::Done>, DbError> {
+        let number = self.number(counter);
+        let loan = self.pool.lend().await?;
+        let made = self.pool.bounded(change.make_at_once(&loan, &self.memory, number)).await;
+        match loan.end(made) {
+            Err(db_error) if db_error.is_worth_repeating() || db_error.may_be_the_data() => {
+                Ok(None)
+            }
+            made => made,
+        }
+    }
+
+    fn number(&self, counter: Counter) -> i16 {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner).number(counter)
     }
 }
 
@@ -263,17 +306,17 @@ impl Changes<'_> {
         }
         Ok(())
     }
+}
 
+impl Memory {
     /// Pruning has to look at `message` again.
     pub(super) fn lower_floor(&self, message: MessageId) {
-        let mut pruned = self.memory.pruned();
+        let mut pruned = self.pruned();
         if pruned.is_some_and(|pruned| message <= pruned.to) {
             *pruned = None;
         }
     }
-}
 
-impl Memory {
     pub(super) fn slack(&self) -> u64 {
         self.slack.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! The audit log.
+//! The audit log, and the operators whom it names.
 
 use axum::extract::Query as UrlQuery;
 use axum::response::Response;
@@ -6,7 +6,7 @@ use http::Uri;
 
 use super::visit::{PageError, Query, here, show};
 use crate::ui::page_state::{Visitor, present};
-use crate::ui::view::{AuditLine, AuditPage, Moment, Section};
+use crate::ui::view::{AuditLine, AuditPage, Moment, OperatorLine, OperatorsPage, Section};
 
 /// Entries on a page.
 const LIMIT: usize = 100;
@@ -35,6 +35,28 @@ pub(in crate::ui) async fn audit(
                 actor: entry.actor,
                 action: entry.action,
                 detail: entry.detail,
+            })
+            .collect(),
+    })
+}
+
+/// The operators of the file.
+pub(in crate::ui) async fn operators(
+    page_state: Visitor,
+    uri: Uri,
+    UrlQuery(query): UrlQuery<Query>,
+) -> Result<Response, PageError> {
+    let now = present();
+    show(&OperatorsPage {
+        frame: page_state.frame(Section::Operators, here(&uri), query.note()),
+        operators: page_state
+            .auth
+            .operators()
+            .into_iter()
+            .map(|operator| OperatorLine {
+                name: operator.name,
+                role: operator.role,
+                last_seen: operator.last_seen.map(|at| Moment::new(at, now)),
             })
             .collect(),
     })

@@ -16,7 +16,7 @@ pub(super) use actions::{
     cancel, disable, enable, replay_all, replay_many, replay_missing, replay_one, retry_all,
     retry_endpoint, retry_one, test,
 };
-pub(super) use audit::audit;
+pub(super) use audit::{audit, operators};
 pub(super) use deliveries::{dead, deliveries, delivery};
 #[cfg(test)]
 pub(super) use endpoint::RateColumns;

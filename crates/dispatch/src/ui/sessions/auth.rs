@@ -9,7 +9,7 @@ use stagger::{Clock, Instant, Span, StdTime};
 use stagger_scheduler::model::KeyHash;
 
 use crate::Error;
-use crate::access::{Operator, OperatorFile, Staff};
+use crate::access::{Operator, OperatorFile, SeenOperator, Staff};
 use crate::random::os_bytes;
 
 /// Access to the operator's page.
@@ -65,6 +65,11 @@ impl Auth {
     /// Whether signing in is not needed.
     pub(in crate::ui) const fn is_open(&self) -> bool {
         !self.staff.has_admin()
+    }
+
+    /// The operators of the file.
+    pub(in crate::ui) fn operators(&self) -> Vec<SeenOperator> {
+        self.staff.operators()
     }
 
     /// The operator of the session that a request with these headers has: as it is now, so that a removed

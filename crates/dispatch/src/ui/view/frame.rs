@@ -53,15 +53,19 @@ impl Frame {
     }
 
     /// The entries of the menu.
-    pub(in crate::ui) fn menu(&self) -> [(&'static str, &'static str, bool); 5] {
+    pub(in crate::ui) fn menu(&self) -> Vec<(&'static str, &'static str, bool)> {
         let entry = |path, name, section| (path, name, self.section == section);
-        [
+        let mut menu = vec![
             entry("/", "Overview", Section::Overview),
             entry("/ui/applications", "Applications", Section::Applications),
             entry("/ui/deliveries", "Deliveries", Section::Deliveries),
             entry("/ui/dead", "Dead letters", Section::Dead),
             entry("/ui/audit", "Audit log", Section::Audit),
-        ]
+        ];
+        if self.may_manage() {
+            menu.push(entry("/ui/operators", "Operators", Section::Operators));
+        }
+        menu
     }
 }
 
@@ -73,6 +77,7 @@ pub(in crate::ui) enum Section {
     Deliveries,
     Dead,
     Audit,
+    Operators,
     /// Signing in, errors.
     Outside,
 }
@@ -130,6 +135,23 @@ pub(in crate::ui) struct AuditPage {
     /// The page after this one.
     pub(in crate::ui) older: Option<String>,
     pub(in crate::ui) is_first: bool,
+}
+
+/// The operators.
+#[derive(Debug, Template)]
+#[template(path = "ui/operators.html")]
+pub(in crate::ui) struct OperatorsPage {
+    pub(in crate::ui) frame: Frame,
+    pub(in crate::ui) operators: Vec<OperatorLine>,
+}
+
+/// One operator.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct OperatorLine {
+    pub(in crate::ui) name: String,
+    pub(in crate::ui) role: Role,
+    /// None since this node began.
+    pub(in crate::ui) last_seen: Option<Moment>,
 }
 
 /// One change.

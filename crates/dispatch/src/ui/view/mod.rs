@@ -16,4 +16,7 @@ pub(super) use endpoint::{
 pub(super) use figure::{Badge, Chart, EndpointStatus, ErrorBars, Moment, Note, Tile, figure};
 #[cfg(feature = "oidc")]
 pub(super) use frame::SignedInPage;
-pub(super) use frame::{AuditLine, AuditPage, CreatedPage, ErrorPage, Frame, Section, SignInPage};
+pub(super) use frame::{
+    AuditLine, AuditPage, CreatedPage, ErrorPage, Frame, OperatorLine, OperatorsPage, Section,
+    SignInPage,
+};

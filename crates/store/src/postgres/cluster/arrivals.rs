@@ -4,6 +4,7 @@ use bytes::Bytes;
 use deadpool_postgres::GenericClient;
 use stagger_scheduler::model::{DeliveryId, EndpointId};
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
 use super::super::row::{columns_of, endpoint_id, from_size, get, message_id, run, shard_numbers};
 use super::super::statement::DbError;
@@ -31,51 +32,28 @@ pub(in super::super) struct Claim<'d> {
     pub(in super::super) limit: usize,
 }
 
-impl Change for Claim<'_> {
-    type Done = Vec<Arrival>;
-
-    async fn make(&self, changes: &mut Changes<'_>) -> Result<Vec<Arrival>, DbError> {
-        // Once prepared, it is sent before the other one, which must not find what it deletes.
-        changes.db.prepare_cached(FORGET).await?;
-        // In one round trip. Nothing waits for the disk: an arrival that comes again after a crash of the database is of
-        // a delivery that is open yet, or that is skipped.
-        let ((), (), found) = tokio::try_join!(
-            biased;
-            async { Ok(changes.db.batch_execute("SET LOCAL synchronous_commit = off").await?) },
-            self.forget(&changes.db),
-            self.find(&changes.db),
-        )?;
-        Ok(found)
-    }
-}
-
 impl Claim<'_> {
-    async fn forget(&self, db: &impl GenericClient) -> Result<(), DbError> {
-        if self.done.is_empty() {
-            return Ok(());
-        }
-        let done = || self.done.iter().copied().map(ArrivalNumber::of);
-        let shards: Vec<_> = done().map(|done| done.shard).collect();
-        let numbers: Vec<_> = done().map(|done| done.number).collect();
-        statement::run(db, FORGET, &[&shards, &numbers, &self.runs()]).await?;
-        Ok(())
-    }
-
-    /// Finds arrivals, without forgetting any.
-    pub(in super::super) async fn find(
+    /// Forgets arrivals and finds others, in one statement.
+    ///
+    /// Nothing waits for the disk: an arrival that comes again after a crash of the database is of a delivery that is open
+    /// yet, or that is skipped.
+    pub(in super::super) async fn make(
         &self,
         db: &impl GenericClient,
     ) -> Result<Vec<Arrival>, DbError> {
-        if self.limit == 0 || self.shards.is_empty() {
+        let done = || self.done.iter().copied().map(ArrivalNumber::of);
+        let done_shards: Vec<_> = done().map(|done| done.shard).collect();
+        let numbers: Vec<_> = done().map(|done| done.number).collect();
+        let (shards, runs) = (shard_numbers(self.shards), self.runs());
+        let (limit, few) = (from_size(self.limit), from_size(few(self.shards, self.limit)));
+        let forgets = !self.done.is_empty();
+        let mut bound: Vec<&(dyn ToSql + Sync)> = vec![&shards, &runs, &limit, &few];
+        if forgets {
+            bound.extend([&done_shards as &(dyn ToSql + Sync), &numbers]);
+        } else if self.limit == 0 || self.shards.is_empty() {
             return Ok(Vec::new());
         }
-        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] = [
-            &shard_numbers(self.shards),
-            &self.runs(),
-            &from_size(self.limit),
-            &from_size(few(self.shards, self.limit)),
-        ];
-        let found = statement::rows(db, &find_sql(), &bound).await?;
+        let found = statement::rows(db, &claim_sql(forgets), &bound).await?;
         found.iter().map(read).collect()
     }
 
@@ -131,25 +109,32 @@ impl ArrivalNumber {
 /// There are 256 shards.
 const SHARD_BITS: u32 = 8;
 
-/// Deletes arrivals of shards that no other node leads.
-const FORGET: &str = "DELETE FROM arrival a USING unnest($1::smallint[], $2::bigint[]) \
-                      AS n (shard, number), lease l WHERE a.shard = n.shard AND a.number = n.number \
-                      AND l.shard = n.shard AND (l.run IS NULL OR l.run = ANY($3))";
-
 /// The oldest arrivals, found along the index of each shard, so that the number of other arrivals
 /// does not matter. A few of each shard show the number up to which there are enough; up to there
 /// all are read, by their numbers alone, and then the rows of the returned ones. A delivery is
 /// queried with its shard: a plan made while the table is empty may use the index of shards, and
 /// would otherwise read all open deliveries.
-fn find_sql() -> String {
+///
+/// Those that it `forgets`, of shards that no other node leads, are there for the rest of the statement, and are left
+/// out by their numbers.
+fn claim_sql(forgets: bool) -> String {
+    let (forgotten, others) = if forgets {
+        let forgotten = "quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)), \
+             gone AS (DELETE FROM arrival a USING quick, unnest($5::smallint[], $6::bigint[]) \
+             AS n (shard, number), lease l WHERE a.shard = n.shard AND a.number = n.number \
+             AND l.shard = n.shard AND (l.run IS NULL OR l.run = ANY($2))), ";
+        (forgotten, "AND number <> ALL($6)")
+    } else {
+        ("", "")
+    };
     format!(
-        "WITH led AS MATERIALIZED (SELECT shard FROM lease WHERE shard = ANY($1) \
+        "WITH {forgotten}led AS MATERIALIZED (SELECT shard FROM lease WHERE shard = ANY($1) \
          AND (run IS NULL OR run = ANY($2))), \
          head AS MATERIALIZED (SELECT a.number FROM led CROSS JOIN LATERAL (SELECT number \
-         FROM arrival WHERE shard = led.shard ORDER BY shard, number LIMIT $4) AS a), \
-         last AS MATERIALIZED (SELECT number FROM head ORDER BY number OFFSET $3::bigint - 1 LIMIT 1), \
+         FROM arrival WHERE shard = led.shard {others} ORDER BY shard, number LIMIT $4) AS a), \
+         last AS MATERIALIZED (SELECT number FROM head ORDER BY number OFFSET greatest($3::bigint - 1, 0) LIMIT 1), \
          found AS MATERIALIZED (SELECT a.number, led.shard FROM led CROSS JOIN LATERAL (SELECT number \
-         FROM arrival WHERE shard = led.shard \
+         FROM arrival WHERE shard = led.shard {others} \
          AND number <= coalesce((SELECT number FROM last), {newest}) \
          ORDER BY shard, number LIMIT $3) AS a ORDER BY a.number LIMIT $3) \
          SELECT {delivery}, {message}, p.bytes, found.number, found.shard \
@@ -209,7 +194,7 @@ impl Change for SendCommand {
         let shard = i16::from(ShardId::of(endpoint).0);
         let sql = "INSERT INTO orders (shard, endpoint, kind, message) VALUES ($1, $2, $3, $4) \
                    RETURNING number";
-        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        let bound: [&(dyn ToSql + Sync); 4] =
             [&shard, endpoint.as_uuid(), &kind(command), &message];
         let row = statement::row(&changes.db, sql, &bound).await?;
         let number = row.map(|row| get::<i64>(&row, 0)).transpose()?;
@@ -296,14 +281,14 @@ mod tests {
     async fn arrivals_are_found_along_indexes() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        let plan = schema.plan(&find_sql(), 4).await;
-        assert_eq!(plan.matches("Index Only Scan using arrival_pkey").count(), 2, "{plan}");
-        for index in ["Index Scan using arrival_pkey", "message_pkey", "payload_pkey"] {
-            assert!(plan.contains(index), "{index}: {plan}");
+        for (forgets, parameters) in [(false, 4), (true, 6)] {
+            let plan = schema.plan(&claim_sql(forgets), parameters).await;
+            assert_eq!(plan.matches("Index Only Scan using arrival_pkey").count(), 2, "{plan}");
+            for index in ["Index Scan using arrival_pkey", "message_pkey", "payload_pkey"] {
+                assert!(plan.contains(index), "{index}: {plan}");
+            }
+            assert!(!plan.contains("Seq Scan"), "{plan}");
         }
-        assert!(!plan.contains("Seq Scan"), "{plan}");
-        let plan = schema.plan(FORGET, 3).await;
-        assert!(plan.contains("arrival_pkey") && !plan.contains("Seq Scan"), "{plan}");
     }
 
     #[test]

@@ -98,16 +98,18 @@ impl Cluster for PostgresStore {
     ) -> Result<Vec<Arrival>, Error> {
         let members: Vec<_> = self.memberships().iter().copied().collect();
         let members = &members[..];
-        if done.is_empty() {
+        // The last part finds what is to come.
+        let mut parts = done.chunks(FORGOTTEN).peekable();
+        let mut done = parts.next().unwrap_or_default();
+        loop {
+            let limit = if parts.peek().is_none() { limit } else { 0 };
             let claim = Claim { members, shards, done, limit };
-            return self.read(async |db| claim.find(&**db).await).await;
+            let found = self.read(async |db| claim.make(&**db).await).await?;
+            match parts.next() {
+                Some(next) => done = next,
+                None => return Ok(found),
+            }
         }
-        let mut found = Vec::new();
-        for done in done.chunks(FORGOTTEN) {
-            let claim = Claim { members, shards, done, limit };
-            found = self.writer.write(SELDOM, &claim).await?;
-        }
-        Ok(found)
     }
 
     async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error> {

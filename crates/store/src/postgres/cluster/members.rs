@@ -219,7 +219,7 @@ async fn read(
             };
             let is_last = found.len() < PAGE;
             if let Some(last) = found.last() {
-                after = (*last.message.as_uuid(), *last.endpoint.as_uuid());
+                after = (*last.endpoint.as_uuid(), *last.message.as_uuid());
                 page(found);
             }
             if is_last {
@@ -269,18 +269,20 @@ async fn begin(
 async fn next_page(
     moment: &deadpool_postgres::Transaction<'_>,
     shard: i16,
-    (message, endpoint): (Uuid, Uuid),
+    (endpoint, message): (Uuid, Uuid),
 ) -> Result<Vec<Delivery>, DbError> {
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-        [&shard, &message, &endpoint, &from_size(PAGE)];
+        [&shard, &endpoint, &message, &from_size(PAGE)];
     let found = statement::rows(moment, &page_sql(), &bound).await?;
     found.iter().map(row::delivery).collect()
 }
 
+/// The open deliveries of a shard, those of each endpoint in the order of their messages: an ordered endpoint must not get
+/// a later page's message first.
 fn page_sql() -> String {
     format!(
         "SELECT {} FROM delivery d WHERE d.shard = $1 AND d.ended = 0 \
-         AND (d.message, d.endpoint) > ($2, $3) ORDER BY d.message, d.endpoint LIMIT $4",
+         AND (d.endpoint, d.message) > ($2, $3) ORDER BY d.endpoint, d.message LIMIT $4",
         row::DELIVERY
     )
 }
