@@ -194,7 +194,7 @@ impl Change for SendCommand {
         let shard = i16::from(ShardId::of(endpoint).0);
         let sql = "INSERT INTO orders (shard, endpoint, kind, message) VALUES ($1, $2, $3, $4) \
                    RETURNING number";
-        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
+        let bound: [&(dyn ToSql + Sync); 4] =
             [&shard, endpoint.as_uuid(), &kind(command), &message];
         let row = statement::row(&changes.db, sql, &bound).await?;
         let number = row.map(|row| get::<i64>(&row, 0)).transpose()?;
