@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::release::ReleaseOptions;
-use crate::{checks, formats, outages, release, replay_corpus, site, tidy, tune, vectors};
+use crate::{against, checks, formats, outages, release, replay_corpus, site, tidy, tune, vectors};
 use xtask_workbench::Format;
 
 /// The command line of the chores.
@@ -92,6 +92,12 @@ enum ChoreName {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Plays callers and servers of the lab over real sockets at about 5 000 attempts a second, and compares
+    /// their peaks with the lab's. Exit 1 when one is more than 10 % away. Two or three minutes.
+    Against {
+        #[arg(long, value_enum, default_value_t)]
+        format: Format,
+    },
     /// Lints the engine and its shell with each feature alone, and with none.
     Features,
     /// Writes the pages of docs/ as a site. Exit 1 on a page that is not in docs/SUMMARY.md, and on a
@@ -131,6 +137,7 @@ impl Chore {
             }
             ChoreName::Replay { format } => replay_corpus::run(format),
             ChoreName::Tune { format, worlds, seed } => tune::run(format, worlds, seed),
+            ChoreName::Against { format } => against::run(format),
             ChoreName::Features => checks::features(),
             ChoreName::Site { out } => site::run(out),
             ChoreName::Release(options) => release::run(&options),

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod against;
 mod checks;
 mod chore;
 mod formats;

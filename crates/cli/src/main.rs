@@ -5,17 +5,17 @@ mod cmd;
 mod command_error;
 mod flags;
 mod interrupt;
-mod outages;
 mod policy_file;
 mod render;
 mod scenario_file;
+mod shipped;
 mod streams;
 
 use std::env;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 
 use command_error::CommandError;
@@ -24,7 +24,7 @@ use flags::{Command, Flags};
 fn main() -> ExitCode {
     match Flags::try_parse() {
         Ok(flags) => run(&flags.command),
-        Err(shown) => told(&not_text(shown)),
+        Err(shown) => told(&without_dashes(not_text(shown))),
     }
 }
 
@@ -71,6 +71,27 @@ fn not_text(shown: clap::Error) -> clap::Error {
     let why =
         "is not UTF-8; only names of files, bodies and the command of exec may have other bytes";
     Flags::command().error(ErrorKind::InvalidUtf8, format!("{} {why}", odd.join(" or ")))
+}
+
+/// Says where the command of `exec` stands when it stands among the flags.
+fn without_dashes(shown: clap::Error) -> clap::Error {
+    let named = env::args_os().nth(1).is_some_and(|command| command == "exec");
+    let argument = match shown.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) if !argument.starts_with('-') => argument.clone(),
+        _ => return shown,
+    };
+    let mut flags = Flags::command();
+    flags.build();
+    match flags.find_subcommand_mut("exec") {
+        Some(exec) if named && shown.kind() == ErrorKind::UnknownArgument => {
+            let why = format!(
+                "unexpected argument '{argument}' found\n\n  tip: the command stands behind '--', as in \
+                 'stagger exec -- {argument}'"
+            );
+            exec.error(ErrorKind::UnknownArgument, why)
+        }
+        _ => shown,
+    }
 }
 
 /// Prints a help or a refusal of clap's. A help that cannot be written is a failure; a reader that has

@@ -312,3 +312,18 @@ fn a_row_without_retries_retried_in_its_inner_layers() {
     assert_eq!(page["rows"][0]["amplification"], 1.0);
     assert!(page["rows"][1]["amplification"].as_f64().is_some_and(|attempts| attempts > 2.0));
 }
+
+#[test]
+fn the_file_of_the_playground_was_another_run_than_its_page() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../playground/tests/outage.toml");
+    let output = Command::new(env!("CARGO_BIN_EXE_stagger"))
+        .args(["storm", file, "--format", "json", "--quiet"])
+        .output()
+        .expect("the binary was built for this test");
+    let page: Value = serde_json::from_slice(&output.stdout).expect("one JSON value");
+    // The tests of the playground have the same digest.
+    assert_eq!(
+        (&page["rows"][1]["law"], &page["rows"][1]["digest"]),
+        (&"yours".into(), &"6ca3d582e1b17a48".into())
+    );
+}

@@ -91,7 +91,8 @@ fn every_outage_is_in_the_list_has_a_page_and_a_file() {
         assert!(page.contains(&format!("stagger storm {name}")), "{name} has no command");
         assert!(summary.contains(&format!("(outages/{name}.md)")), "{name}");
     }
-    let shipped = fs::read_dir(files()).expect("a folder").count();
+    let shipped = fs::read_dir(files()).expect("a folder");
+    let shipped = shipped.filter(|it| it.as_ref().is_ok_and(|it| it.path().is_file())).count();
     assert_eq!(shipped, NAMES.len());
 }
 

@@ -208,7 +208,7 @@ fn a_value_out_of_its_bounds_is_refused_with_its_flag() {
         (&["--service", "1us"], "'1us' for '--service': must be from 100us to 60s"),
         (&["--service", "1ms"], "for '--service': must be at least 5ms"),
         (&["--outage", "flood=1s"], "'flood=1s' for '--outage': must be KIND=TIME"),
-        (&["--outage", "down=9s..1s"], "for '--outage': must be with lengths above 0s"),
+        (&["--outage", "down=9s..1s"], "for '--outage': must be of a length above 0s"),
         (&["--events", "5"], "'5' for '--events': must be from 1000000 to"),
         (&["--events", "1000000"], "'1000000' for '--events': must be at least "),
         (&["--scenario", "a.toml", "--load", "3"], "cannot be used with"),

@@ -1,18 +1,13 @@
 //! A budget in a file that the processes of one host share.
 //!
-//! The file is one record of fixed length, read and written under an exclusive lock (flock) that the
-//! kernel drops with the process. It is written by one call into one page, so a process that is
-//! killed leaves the old record or the new one. The decisions are the engine's `Budget`.
+//! The decisions are the engine's `Budget`.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use stagger::adaptive::{AdaptiveReport, Pacing};
 use stagger::breaker::Report;
@@ -23,15 +18,15 @@ use stagger::{LocalLedger, StdTime};
 use stagger_core::budget::{Budget, BudgetPlan, SavedBudget};
 use stagger_core::{Entropy, Instant, Policy, Span};
 
+use crate::host_file::{self, HostFile, padded};
+
 /// The version of the record.
 const VERSION: u32 = 1;
-/// The length of the record: the longest needs some 700 bytes, and all of it lies within one page.
-const LENGTH: usize = 1024;
 
 /// The budget of a host, by the name of its file.
 #[derive(Debug)]
 pub struct BudgetFile {
-    path: PathBuf,
+    file: HostFile,
     plan: BudgetPlan,
     trouble: Mutex<Option<String>>,
 }
@@ -48,25 +43,21 @@ struct BudgetRecord {
 }
 
 impl BudgetFile {
-    /// The budget in `path` under `plan`, made if there is no such file.
+    /// The budget in `path` under `plan`, made if there is no such file. Its lock is waited for 5 s, or until
+    /// `deadline` if that is shorter.
     ///
     /// # Errors
-    /// A file that is none of ours, is damaged, or holds a budget under another plan.
-    pub fn open(path: &Path, plan: BudgetPlan) -> Result<Self, String> {
-        let file = Self { path: path.to_owned(), plan, trouble: Mutex::new(None) };
-        match fs::metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => file.make()?,
-            Err(error) => return Err(error.to_string()),
-            Ok(found) if !found.is_file() => return Err("must be a regular file".to_owned()),
-            Ok(_) => {}
-        }
+    /// A file that is a link, is none of ours, is damaged, or holds a budget under another plan.
+    pub fn open(path: &Path, plan: BudgetPlan, deadline: Option<Span>) -> Result<Self, String> {
+        let file = HostFile::open(path, deadline, &record(&Budget::new(plan))?)?;
+        let file = Self { file, plan, trouble: Mutex::new(None) };
         file.change(|_, _| ())?;
         Ok(file)
     }
 
     /// Why it could not be asked, if it could not.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.troubles().as_ref().map(|why| format!("{}: {why}", self.path.display()))
+        self.troubles().as_ref().map(|why| format!("{}: {why}", self.file.name()))
     }
 
     pub(crate) fn on_first(&self) {
@@ -102,12 +93,10 @@ impl BudgetFile {
 
     /// Changes the budget under the lock.
     fn change<T>(&self, change: impl FnOnce(&mut Budget, Instant) -> T) -> Result<T, String> {
-        let failed = |error: io::Error| error.to_string();
-        let file = OpenOptions::new().read(true).write(true).open(&self.path).map_err(failed)?;
-        flock(&file, FlockOperation::LockExclusive).map_err(|error| failed(error.into()))?;
+        let file = self.file.lock()?;
         let mut budget = self.read(&file)?;
         let answer = change(&mut budget, StdTime::of_host());
-        file.write_all_at(&record(&budget)?, 0).map_err(failed)?;
+        host_file::write(&file, &record(&budget)?)?;
         Ok(answer)
     }
 
@@ -115,13 +104,9 @@ impl BudgetFile {
         let damaged = "damaged, or no budget file; no retry is granted from it. Remove it to begin \
                        with a fresh budget";
         let damaged = || damaged.to_owned();
-        // As `mktemp` makes it: a fresh budget.
-        if file.metadata().is_ok_and(|found| found.len() == 0) {
+        let Some(bytes) = host_file::read(file).map_err(|()| damaged())? else {
             return Ok(Budget::new(self.plan));
-        }
-        let mut bytes = [0; LENGTH];
-        file.read_exact_at(&mut bytes, 0).map_err(|_| damaged())?;
-        let whole = file.metadata().is_ok_and(|found| found.len() == LENGTH as u64);
+        };
         let record: BudgetRecord = serde_json::from_slice(&bytes).map_err(|_| damaged())?;
         if record.stagger_budget != VERSION {
             let found = record.stagger_budget;
@@ -129,7 +114,7 @@ impl BudgetFile {
                 "written by version {found} of the format; this one knows {VERSION}"
             ));
         }
-        if !whole || record.check != check(&record.plan, &record.state) {
+        if record.check != check(&record.plan, &record.state) {
             return Err(damaged());
         }
         if record.plan != self.plan {
@@ -139,21 +124,6 @@ impl BudgetFile {
         let words = record.state.try_into().map_err(|_| damaged())?;
         Budget::restore(self.plan, &SavedBudget::from_words(words)).map_err(|_| damaged())
     }
-
-    /// Makes the file with a whole record in it; one that another process has made meanwhile stays.
-    fn make(&self) -> Result<(), String> {
-        let mut name = self.path.clone().into_os_string();
-        name.push(format!(".{}", std::process::id()));
-        let draft = PathBuf::from(name);
-        let made = record(&Budget::new(self.plan))
-            .and_then(|record| fs::write(&draft, record).map_err(|error| error.to_string()))
-            .and_then(|()| match fs::hard_link(&draft, &self.path) {
-                Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.to_string()),
-                _ => Ok(()),
-            });
-        let _ = fs::remove_file(&draft);
-        made
-    }
 }
 
 /// The record of a budget, filled up with blanks.
@@ -161,21 +131,17 @@ fn record(budget: &Budget) -> Result<Vec<u8>, String> {
     let (plan, state) = (*budget.plan(), budget.save().words().to_vec());
     let check = check(&plan, &state);
     let record = BudgetRecord { stagger_budget: VERSION, plan, state, check };
-    let mut bytes = serde_json::to_vec(&record).map_err(|error| error.to_string())?;
-    bytes.resize(LENGTH - 1, b' ');
-    bytes.push(b'\n');
-    Ok(bytes)
+    serde_json::to_vec(&record).map(padded).map_err(|error| error.to_string())
 }
 
 fn text(plan: &BudgetPlan) -> String {
     serde_json::to_string(plan).unwrap_or_default()
 }
 
-/// FNV-1a over the text of the plan and the words: against accidents, not against people.
+/// Of the text of the plan and the words.
 fn check(plan: &BudgetPlan, state: &[u64]) -> u64 {
     let words = state.iter().flat_map(|word| word.to_le_bytes());
-    let step = |sum: u64, byte: u8| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    text(plan).into_bytes().into_iter().chain(words).fold(0xcbf2_9ce4_8422_2325, step)
+    host_file::check(text(plan).into_bytes().into_iter().chain(words))
 }
 
 /// A ledger whose budget may be a file. Breakers and limits are kept for this process only.

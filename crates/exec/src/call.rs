@@ -9,21 +9,28 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rustix::process::Signal;
-use stagger::{CallReport, Error, Outcome, Retrier, Stop, Verdict};
-use stagger_core::{Policy, Span};
+use stagger::{
+    CallReport, Error, Hint, OsEntropy, Outcome, Retrier, Sleep, Stop, TokioTime, Verdict,
+};
+use stagger_core::{LongHint, Policy, Span};
 use tokio::runtime::Builder;
 use tokio::task::spawn_blocking;
 
 use crate::budget::{BudgetFile, HostLedger};
+use crate::check::Check;
 use crate::command::{AttemptCommand, Input, OutputMode, is_inside};
 use crate::context::CallContext;
-use crate::outcome::{AttemptOutcome, OWN_FAILURE};
+use crate::cool_off::CoolOffFile;
+use crate::engine_policy::for_engine;
+use crate::hooks::Hooks;
+use crate::outcome::{AttemptOutcome, NOT_NOW, OWN_FAILURE};
 use crate::output::reader_is_gone;
+use crate::output_rules::OutputRules;
 use crate::process_group::adopt_orphans;
-use crate::reporter::{AttemptLog, Reporter, Verbosity, say};
+use crate::reporter::{AttemptLog, Reporter, Verbosity, say, short};
 use crate::retry_rules::RetryRules;
 use crate::signals::{Exit, SignalRequest, Signals, signal_code};
-use crate::supervisor::{LoggingTimer, Supervisor};
+use crate::supervisor::{BesideAttempts, LoggingTimer, Supervisor};
 
 /// The signal of a process that writes to a pipe without a reader.
 const READER_GONE: i32 = Signal::PIPE.as_raw();
@@ -31,7 +38,7 @@ const READER_GONE: i32 = Signal::PIPE.as_raw();
 /// A call: its command, its policy and its rules, settled before the first attempt.
 #[derive(Debug)]
 pub struct Invocation {
-    /// The program and its arguments; never empty.
+    /// The program and its arguments; empty only where there are checks, which are the whole attempt then.
     pub argv: Vec<OsString>,
     /// The policy. Its limit for an attempt is the time after which the whole process group is ended.
     pub policy: Policy,
@@ -43,6 +50,14 @@ pub struct Invocation {
     pub rules: RetryRules,
     /// A budget that other processes share.
     pub budget: Option<BudgetFile>,
+    /// A cool-off that other processes keep too.
+    pub cool_off: Option<CoolOffFile>,
+    /// Lines of the output that matter; only for output that is kept back.
+    pub output_rules: OutputRules,
+    /// Checks that decide whether an attempt succeeded; without one the command's exit code does.
+    pub checks: Vec<Check>,
+    /// Commands before each retry and after the final failure.
+    pub hooks: Hooks,
     /// The command's standard input.
     pub input: Input,
     /// The treatment of the command's output.
@@ -60,7 +75,13 @@ impl Invocation {
     pub fn run(self) -> ExitCode {
         // One thread, so that a process that is told to stop has stopped when it is asked.
         let runtime = Builder::new_current_thread().enable_all().build();
-        match runtime.and_then(|runtime| runtime.block_on(run(self))) {
+        let ended = runtime.and_then(|runtime| {
+            let ended = runtime.block_on(run(self));
+            // A name that is being looked up has no bound.
+            runtime.shutdown_background();
+            ended
+        });
+        match ended {
             Ok(exit) => exit.finish(),
             Err(error) => {
                 say(&error.to_string());
@@ -79,13 +100,19 @@ async fn run(invocation: Invocation) -> io::Result<Exit> {
     adopt_orphans();
     let Invocation { argv, policy: whole, grace, rules, budget, input, output, .. } = invocation;
     let single = is_inside() && !invocation.nested;
-    let (policy, attempt_timeout) = (for_engine(&whole, single), whole.limits().attempt_timeout());
-    let most = policy.limits().max_attempts();
+    let most = if single { Some(1) } else { whole.limits().max_attempts() };
     let command = AttemptCommand { argv, input, output, most };
     let reporter = Reporter::new(invocation.verbosity, invocation.log, most, single);
-    let context = CallContext::new(command, reporter, rules, attempt_timeout, grace);
-    let supervisor = Rc::new(Supervisor::new(Rc::new(context)));
+    let (rules, timeout) = ((rules, invocation.output_rules), whole.limits().attempt_timeout());
+    let context = CallContext::new((command, reporter), rules, timeout, grace, invocation.cool_off);
+    let beside = BesideAttempts { checks: invocation.checks, hooks: invocation.hooks };
+    let supervisor = Rc::new(Supervisor::new(context, beside));
     let context = &supervisor.context;
+    let spent = match wait_for_cool_off(&mut signals, &supervisor, &whole).await {
+        Ok(spent) => spent,
+        Err(exit) => return Ok(exit),
+    };
+    let policy = for_engine(&whole, single, spent);
     let ledger = Arc::new(HostLedger::new(&policy, budget));
     let time = LoggingTimer { supervisor: Rc::clone(&supervisor), ledger: Arc::clone(&ledger) };
     let retrier = Retrier::new(policy, time).with_ledger(ledger);
@@ -103,42 +130,59 @@ async fn run(invocation: Invocation) -> io::Result<Exit> {
     if let Some(why) = retrier.ledger().trouble() {
         context.reporter.trouble(&format!("the budget grants nothing: {why}"));
     }
-    context.reporter.stops(stop(end));
+    if let Some(why) = context.cool_off.as_ref().and_then(CoolOffFile::trouble) {
+        context.reporter.trouble(&format!("the cool-off is not kept: {why}"));
+    }
+    let stop = stop(end);
+    context.reporter.stops(stop);
     let released = release(&mut signals, context).await;
+    if stop != Stop::Succeeded {
+        run_with_signals(&mut signals, &supervisor, supervisor.after_failure(stop)).await;
+    }
     Ok(exit(context, released))
 }
 
-/// The same policy without what is done here: an attempt's own time limit, because the whole group
-/// must be gone before the engine hears of it, and without copies, which commands have none of.
-fn for_engine(policy: &Policy, single: bool) -> Policy {
-    let limits = policy.limits();
-    let mut builder = Policy::builder()
-        .backoff(*policy.backoff())
-        .min_attempt_time(limits.min_attempt_time())
-        .budget(*policy.budget())
-        .wait_for_breaker(policy.waits_for_breaker())
-        .pause_when_empty(policy.pauses_when_empty());
-    builder = match limits.max_attempts() {
-        _ if single => builder.max_attempts(1),
-        Some(most) => builder.max_attempts(most),
-        None => builder.unlimited_attempts(),
+/// Waits until the cool-off of other processes is over; returns the time that it took.
+///
+/// # Errors
+/// The end of this process when the wait is longer than the policy's longest hint, or passes the deadline, or when a
+/// signal came.
+async fn wait_for_cool_off(
+    signals: &mut Signals,
+    supervisor: &Supervisor,
+    policy: &Policy,
+) -> Result<Span, Exit> {
+    let context = &supervisor.context;
+    let Some(file) = &context.cool_off else { return Ok(Span::ZERO) };
+    let left = file.left();
+    if left == Span::ZERO {
+        return Ok(left);
+    }
+    let (rule, limits) = (policy.hints(), policy.limits());
+    let room = limits.deadline().map(|deadline| deadline - limits.min_attempt_time());
+    let fits = |wait: Span| room.is_none_or(|room| wait < room);
+    let refused = |why: &str| {
+        context.reporter.trouble(&format!("no attempt: cool-off in {}, {why}", file.name()));
+        Exit::Code(NOT_NOW)
     };
-    if let Some(deadline) = limits.deadline() {
-        builder = builder.deadline(deadline);
+    if rule.long() == LongHint::Stop && left > rule.max() {
+        return Err(refused(&format!("for {}, is longer than {}", short(left), rule.max())));
     }
-    if let Some(breaker) = policy.breaker() {
-        builder = builder.breaker(*breaker);
+    if !fits(left) {
+        return Err(refused(&format!("for {}, ends past the deadline", short(left))));
     }
-    if let Some(plan) = policy.adaptive() {
-        builder = builder.adaptive(*plan);
+    // Processes that wait for the same end must not meet there.
+    let spread = rule.delay(Span::ZERO, left, &mut OsEntropy);
+    let wait = if fits(spread) { spread } else { left };
+    context.reporter.remark(&format!(
+        "first attempt in {}: cool-off in {}",
+        short(wait),
+        file.name()
+    ));
+    match run_with_signals(signals, supervisor, TokioTime.sleep(wait)).await {
+        Some(()) => Ok(wait),
+        None => Err(Exit::Signal(context.caught.get().unwrap_or(READER_GONE))),
     }
-    if let Some(plan) = policy.concurrency_limit() {
-        builder = builder.concurrency_limit(*plan);
-    }
-    if let Some(plan) = policy.rate_limit() {
-        builder = builder.rate_limit(*plan);
-    }
-    builder.build().expect("a policy that was valid stays so with fewer limits")
 }
 
 /// Polls `work` and does what signals ask for; `None` when one came while no attempt was under way.
@@ -184,9 +228,12 @@ fn classify_end(context: &CallContext, ended: &AttemptOutcome) -> Outcome {
     if context.caught.get().is_some() {
         return Outcome::new(Verdict::Cancelled);
     }
-    let outcome = context.rules.outcome(ended);
+    let mut outcome = context.rules.outcome(ended);
     if !outcome.verdict.is_retryable() {
         return outcome;
+    }
+    if let Some(hint) = context.destination_hint() {
+        outcome = outcome.with_hint(Hint::AtLeast(hint));
     }
     if context.group.get().is_some() {
         context

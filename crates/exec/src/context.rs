@@ -1,6 +1,7 @@
 //! The state that the attempts of one call share, and signals for the one under way.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
@@ -8,8 +9,10 @@ use stagger_core::Span;
 use tokio::sync::Notify;
 
 use crate::command::AttemptCommand;
+use crate::cool_off::CoolOffFile;
 use crate::outcome::AttemptOutcome;
 use crate::output::CapturedOutput;
+use crate::output_rules::OutputRules;
 use crate::process_group::{ProcessGroup, reap_all, reap_except};
 use crate::reporter::Reporter;
 use crate::retry_rules::RetryRules;
@@ -24,6 +27,8 @@ pub(crate) struct CallContext {
     pub(crate) grace: Span,
     pub(crate) terminal: Terminal,
     pub(crate) rules: RetryRules,
+    pub(crate) output_rules: Arc<OutputRules>,
+    pub(crate) cool_off: Option<CoolOffFile>,
     /// The group of the attempt under way, or what the one before left running.
     pub(crate) group: Cell<Option<ProcessGroup>>,
     /// The first signal that asked for an end.
@@ -34,6 +39,12 @@ pub(crate) struct CallContext {
     pub(crate) reader_gone: Cell<bool>,
     /// The number of the last attempt, from 1.
     pub(crate) number: Cell<u32>,
+    /// Whether a check or a hook is under way.
+    pub(crate) beside: Cell<bool>,
+    /// The delay before the attempt.
+    pub(crate) delay: Cell<Span>,
+    /// The hint in the output of the attempt.
+    pub(crate) hint: Cell<Option<Span>>,
     /// Told when `caught` or `expired` change.
     pub(crate) changed: Notify,
     /// The end of the attempt before.
@@ -44,11 +55,11 @@ pub(crate) struct CallContext {
 
 impl CallContext {
     pub(crate) fn new(
-        command: AttemptCommand,
-        reporter: Reporter,
-        rules: RetryRules,
+        (command, reporter): (AttemptCommand, Reporter),
+        (rules, output_rules): (RetryRules, OutputRules),
         attempt_timeout: Option<Span>,
         grace: Span,
+        cool_off: Option<CoolOffFile>,
     ) -> Self {
         Self {
             command,
@@ -57,15 +68,48 @@ impl CallContext {
             grace,
             terminal: Terminal::open(),
             rules,
+            output_rules: Arc::new(output_rules),
+            cool_off,
             group: Cell::new(None),
             caught: Cell::new(None),
             expired: Cell::new(false),
             reader_gone: Cell::new(false),
             number: Cell::new(0),
+            beside: Cell::new(false),
+            delay: Cell::new(Span::ZERO),
+            hint: Cell::new(None),
             changed: Notify::new(),
             last: RefCell::new(None),
             output: RefCell::new(None),
         }
+    }
+
+    /// An attempt begins.
+    pub(crate) fn begin(&self, number: u32) {
+        self.reporter.begins();
+        self.number.set(number);
+        self.hint.set(None);
+    }
+
+    /// Keeps the end of an attempt, and the hint in it also for other processes. An attempt that was not begun says
+    /// less than the one before.
+    pub(crate) fn keep(&self, ended: &AttemptOutcome) {
+        let mut last = self.last.borrow_mut();
+        if *ended != AttemptOutcome::Cancelled || last.is_none() {
+            *last = Some(ended.clone());
+        }
+        let hint = self.hint.get().max(self.rules.hint(ended)).filter(|_| !ended.is_success());
+        self.hint.set(hint);
+        self.delay.set(Span::ZERO);
+        if let (Some(hint), Some(file)) = (hint, &self.cool_off) {
+            file.keep(hint);
+        }
+    }
+
+    /// The time for which the destination is to be left alone: the attempt's own hint, or that of another process.
+    pub(crate) fn destination_hint(&self) -> Option<Span> {
+        let kept = self.cool_off.as_ref().map(CoolOffFile::left).filter(|left| *left > Span::ZERO);
+        self.hint.get().max(kept)
     }
 
     /// Passes a signal to end on to the group; no attempt follows.
@@ -77,6 +121,16 @@ impl CallContext {
         if self.caught.get().is_none() {
             self.caught.set(Some(signal));
         }
+        self.changed.notify_waiters();
+    }
+
+    /// A key ended a check or a hook that had the terminal: the rest of the job, this process among it, gets the signal
+    /// too.
+    pub(crate) fn typed(&self, signal: Signal) {
+        if self.caught.get().is_none() {
+            self.caught.set(Some(signal.as_raw()));
+        }
+        let _ = kill_current_process_group(signal);
         self.changed.notify_waiters();
     }
 

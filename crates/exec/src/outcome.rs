@@ -9,6 +9,10 @@ use crate::signals::{signal_code, signal_name};
 /// The code of a failure of stagger itself, apart from the command's own: as of `timeout`, `env`
 /// and `docker run`.
 pub(crate) const OWN_FAILURE: u8 = 125;
+/// As of `sendmail` (EX_TEMPFAIL): not now, and later perhaps.
+pub(crate) const NOT_NOW: u8 = 75;
+/// Of a command that exited with 0 and printed what makes it a failure.
+const OUTPUT_FAILURE: u8 = 1;
 /// As of `timeout`.
 const TIMED_OUT: u8 = 124;
 /// As of shells: found, and cannot be run.
@@ -32,6 +36,17 @@ pub(crate) enum AttemptOutcome {
     },
     /// Its output could not be kept.
     OutputLost(String),
+    /// It exited, and a line of its output says that another attempt is worth it.
+    OutputMatched(u8),
+    /// All checks hold, whatever the command's own exit code, if it has one.
+    Ready(Option<u8>),
+    /// A check does not hold.
+    Unready {
+        exit: Option<u8>,
+        /// The exit code of the check.
+        code: u8,
+        why: String,
+    },
 }
 
 impl AttemptOutcome {
@@ -55,16 +70,29 @@ impl AttemptOutcome {
     }
 
     pub(crate) const fn is_success(&self) -> bool {
-        matches!(self, Self::Exited(0))
+        matches!(self, Self::Exited(0) | Self::Ready(_))
     }
 
     /// Returns the exit code of stagger when this was the last attempt.
     pub(crate) fn code(&self) -> u8 {
         match self {
-            Self::Exited(code) | Self::NotStarted { code, .. } => *code,
+            Self::Exited(code) | Self::NotStarted { code, .. } | Self::Unready { code, .. } => {
+                *code
+            }
+            Self::OutputMatched(code) => (*code).max(OUTPUT_FAILURE),
+            Self::Ready(_) => 0,
             Self::Signalled(signal) => signal_code(*signal),
             Self::TimedOut => TIMED_OUT,
             Self::Cancelled | Self::OutputLost(_) => OWN_FAILURE,
+        }
+    }
+
+    /// The exit code of the command itself, if it exited.
+    pub(crate) const fn exit(&self) -> Option<u8> {
+        match self {
+            Self::Exited(code) | Self::OutputMatched(code) => Some(*code),
+            Self::Ready(exit) | Self::Unready { exit, .. } => *exit,
+            _ => None,
         }
     }
 
@@ -76,6 +104,9 @@ impl AttemptOutcome {
             Self::TimedOut => "timed_out",
             Self::Cancelled | Self::NotStarted { .. } => "not_started",
             Self::OutputLost(_) => "output_lost",
+            Self::OutputMatched(_) => "output_matched",
+            Self::Ready(_) => "ready",
+            Self::Unready { .. } => "unready",
         }
     }
 
@@ -89,6 +120,11 @@ impl AttemptOutcome {
             Self::Cancelled => "was not begun".to_owned(),
             Self::NotStarted { why, .. } => why.clone(),
             Self::OutputLost(why) => format!("lost its output: {why}"),
+            Self::OutputMatched(code) => {
+                format!("exited with {code} and printed what --retry-on-output names")
+            }
+            Self::Ready(_) => "passed its checks".to_owned(),
+            Self::Unready { why, .. } => format!("failed its check {why}"),
         }
     }
 }
@@ -106,5 +142,7 @@ mod tests {
         let denied =
             AttemptOutcome::not_started("x", &io::Error::from(io::ErrorKind::PermissionDenied));
         assert_eq!((missing.code(), denied.code()), (127, 126));
+        let matched = [0, 9].map(|code| AttemptOutcome::OutputMatched(code).code());
+        assert_eq!(matched, [1, 9], "output that is retried is no success");
     }
 }

@@ -5,27 +5,59 @@ use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
 use std::{env, process};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use stagger_core::Span;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Child;
 use tokio::sync::Notify;
+
+use crate::output_rules::{LineScanner, OutputRules};
 
 /// Bytes that are read at once: as many as a pipe holds on Linux.
 const PIECE: usize = 64 << 10;
 
 /// The output of an attempt so far, and the reason if some of it is lost.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CapturedOutput {
-    stdout: RefCell<Spool>,
-    stderr: RefCell<Spool>,
+    stdout: RefCell<CapturedStream>,
+    stderr: RefCell<CapturedStream>,
     lost: RefCell<Option<String>>,
     /// Told when some of it is lost.
     loss: Notify,
 }
 
+/// One stream: its bytes, and what its lines say.
+#[derive(Debug)]
+struct CapturedStream {
+    spool: Spool,
+    lines: LineScanner,
+}
+
 impl CapturedOutput {
+    /// Nothing yet, whose lines will be looked at under `rules`.
+    pub(crate) fn new(rules: &Arc<OutputRules>) -> Self {
+        let stream = || {
+            let lines = LineScanner::new(Arc::clone(rules));
+            RefCell::new(CapturedStream { spool: Spool::default(), lines })
+        };
+        let (stdout, stderr) = (stream(), stream());
+        Self { stdout, stderr, lost: RefCell::default(), loss: Notify::new() }
+    }
+
+    /// The lines are complete: whether one of them is worth another attempt, and the longest hint.
+    pub(crate) fn finish(&self) -> (bool, Option<Span>) {
+        let finish = |stream: &RefCell<CapturedStream>| {
+            let lines = &mut stream.borrow_mut().lines;
+            lines.finish();
+            (lines.is_retried(), lines.hint())
+        };
+        let ((out, out_hint), (err, err_hint)) = (finish(&self.stdout), finish(&self.stderr));
+        (out || err, out_hint.max(err_hint))
+    }
+
     /// Reads both streams of `child` to their ends. May be dropped and begun again.
     pub(crate) async fn fill(&self, child: &mut Pipes) {
         tokio::join!(
@@ -57,14 +89,18 @@ impl CapturedOutput {
     /// When standard output takes no more; a reader that has gone away is `BrokenPipe`.
     pub(crate) fn release(self, whole: bool) -> io::Result<()> {
         if whole {
-            self.stdout.into_inner().release(&mut io::stdout().lock())?;
+            self.stdout.into_inner().spool.release(&mut io::stdout().lock())?;
         }
         // A failed write is ignored: standard error was closed on purpose.
-        let _ = self.stderr.into_inner().release(&mut io::stderr());
+        let _ = self.stderr.into_inner().spool.release(&mut io::stderr());
         Ok(())
     }
 
-    async fn pump(&self, stream: Option<&mut (impl AsyncRead + Unpin)>, to: &RefCell<Spool>) {
+    async fn pump(
+        &self,
+        stream: Option<&mut (impl AsyncRead + Unpin)>,
+        to: &RefCell<CapturedStream>,
+    ) {
         let Some(stream) = stream else { return };
         let mut piece = vec![0; PIECE];
         loop {
@@ -73,7 +109,9 @@ impl CapturedOutput {
                 // A command must not hang on a full pipe because ours has no place for more.
                 Ok(_) if self.lost.borrow().is_some() => {}
                 Ok(read) => {
-                    if let Err(error) = to.borrow_mut().add(&piece[..read]) {
+                    let mut to = to.borrow_mut();
+                    to.lines.add(&piece[..read]);
+                    if let Err(error) = to.spool.add(&piece[..read]) {
                         *self.lost.borrow_mut() = Some(error.to_string());
                         self.loss.notify_waiters();
                     }

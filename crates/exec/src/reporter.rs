@@ -95,10 +95,10 @@ impl Reporter {
 
     /// An attempt has ended.
     pub(crate) fn ended(&self, attempt: u32, ended: &AttemptOutcome, duration: Span) {
-        let (exit, signal) = match ended {
-            AttemptOutcome::Exited(code) => (Some(*code), None),
-            AttemptOutcome::Signalled(signal) => (None, Some(*signal)),
-            _ => (None, None),
+        let exit = ended.exit();
+        let signal = match ended {
+            AttemptOutcome::Signalled(signal) => Some(*signal),
+            _ => None,
         };
         self.elapsed.set(self.elapsed.get() + duration);
         *self.last.borrow_mut() = Some(AttemptRecord {
@@ -230,7 +230,7 @@ fn millis(span: Span) -> u128 {
 }
 
 /// To the millisecond: nanoseconds say nothing about a command.
-fn short(span: Span) -> Span {
+pub(crate) fn short(span: Span) -> Span {
     let milli = Span::from_millis(1).as_nanos();
     Span::from_nanos(span.as_nanos() / milli * milli)
 }

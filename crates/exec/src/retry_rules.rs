@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use stagger_core::{Cause, Outcome, Verdict};
+use stagger_core::{Cause, Outcome, Span, Verdict};
 
 use crate::outcome::AttemptOutcome;
 use crate::signals::SignalNames;
@@ -20,6 +20,8 @@ pub struct RetryRules {
     pub signals: Option<SignalNames>,
     /// Whether an attempt that ran out of its time is retried.
     pub timeouts: bool,
+    /// The exit codes after which the destination is left alone for a time.
+    pub exit_hints: Vec<ExitHint>,
 }
 
 /// Exit codes that are retried.
@@ -38,7 +40,10 @@ impl RetryRules {
     pub(crate) fn outcome(&self, ended: &AttemptOutcome) -> Outcome {
         let worth = |yes: bool| if yes { Verdict::Transient } else { Verdict::Permanent };
         match ended {
-            AttemptOutcome::Exited(0) => Outcome::OK,
+            AttemptOutcome::Exited(0) | AttemptOutcome::Ready(_) => Outcome::OK,
+            AttemptOutcome::OutputMatched(_) | AttemptOutcome::Unready { .. } => {
+                Outcome::new(Verdict::Transient)
+            }
             AttemptOutcome::Exited(code) => Outcome::new(worth(self.exit(*code))),
             AttemptOutcome::Signalled(signal) => {
                 let named = self.signals.as_ref().is_some_and(|signals| signals.contains(*signal));
@@ -56,6 +61,13 @@ impl RetryRules {
                 Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
             }
         }
+    }
+
+    /// The longest time for which this end asks to be left alone.
+    pub(crate) fn hint(&self, ended: &AttemptOutcome) -> Option<Span> {
+        let code = ended.exit().filter(|_| !ended.is_success())?;
+        let named = self.exit_hints.iter().filter(|hint| hint.codes.contains(code));
+        named.map(|hint| hint.time).max()
     }
 
     fn exit(&self, code: u8) -> bool {
@@ -86,6 +98,25 @@ impl FromStr for ExitCodes {
     }
 }
 
+/// A hint by exit code: the destination is left alone for a time after these codes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExitHint {
+    codes: ExitCodes,
+    time: Span,
+}
+
+impl FromStr for ExitHint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (codes, time) = text
+            .split_once('=')
+            .ok_or_else(|| "must be exit codes and a time, as in 75=5m".to_owned())?;
+        let time = time.parse().map_err(|error| format!("{time:?}: must be {error}"))?;
+        Ok(Self { codes: codes.parse()?, time })
+    }
+}
+
 fn range(text: &str) -> Result<RangeInclusive<u8>, String> {
     let code = |text: &str| {
         let code = text.trim().parse::<u8>().ok().filter(|code| *code > 0);
@@ -110,6 +141,25 @@ mod tests {
         let codes: ExitCodes = "1,3-9".parse().unwrap();
         let held: Vec<u8> = (0..=255).filter(|code| codes.contains(*code)).collect();
         assert_eq!(held, [1, 3, 4, 5, 6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn a_hint_by_exit_code_was_that_of_another_code_or_of_a_success() {
+        let hints = ["75=5m", "1-75=10s"].map(|text| text.parse().unwrap());
+        let rules = RetryRules {
+            exits: RetriedExits::Failures,
+            signals: None,
+            timeouts: true,
+            exit_hints: hints.to_vec(),
+        };
+        let hint = |ended| rules.hint(&ended);
+        assert_eq!(hint(AttemptOutcome::Exited(75)), Some(Span::from_secs(300)));
+        assert_eq!(hint(AttemptOutcome::Exited(2)), Some(Span::from_secs(10)));
+        assert_eq!(hint(AttemptOutcome::Exited(76)), None);
+        assert_eq!(hint(AttemptOutcome::Ready(Some(75))), None);
+        for text in ["75", "75=", "=5m", "0=5m", "75=soon"] {
+            assert!(text.parse::<ExitHint>().is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -3,46 +3,51 @@
 
 use std::cell::RefCell;
 use std::future::{self, Future};
-use std::io;
 use std::pin::Pin;
-use std::process::ExitStatus;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
 
-use rustix::process::Signal;
-use stagger::{AttemptInfo, Clock, Sleep, TokioTime};
+use stagger::{AttemptInfo, Clock, Sleep, Stop, TokioTime};
 use stagger_core::{Instant, Span};
 use tokio::process::Child;
 
 use crate::budget::HostLedger;
+use crate::check::{Check, judge};
 use crate::context::CallContext;
+use crate::ending::{end_remaining, end_rest, ended, is_told_to_end, limit, overdue};
+use crate::hooks::Hooks;
 use crate::outcome::AttemptOutcome;
 use crate::output::{CapturedOutput, Pipes};
-use crate::process_group::{ProcessGroup, reap_all};
+use crate::process_group::ProcessGroup;
 
 /// The time to read a stream that a process outside of the group holds open, after the group is gone.
 const LAST_READ: Span = Span::from_millis(100);
-/// The signals that give a command its grace, and then its end. The others leave the end to it: an
-/// editor goes on after Ctrl-C.
-const DEADLY: [Signal; 2] = [Signal::TERM, Signal::HUP];
+
+/// The commands that run beside the attempts.
+#[derive(Debug)]
+pub(crate) struct BesideAttempts {
+    pub(crate) checks: Vec<Check>,
+    pub(crate) hooks: Hooks,
+}
 
 /// The supervisor of the attempts.
 pub(crate) struct Supervisor {
     pub(crate) context: Rc<CallContext>,
+    beside: Rc<BesideAttempts>,
     under_way: RefCell<Option<Pin<Box<dyn Future<Output = AttemptOutcome>>>>>,
 }
 
 impl Supervisor {
-    pub(crate) fn new(context: Rc<CallContext>) -> Self {
-        Self { context, under_way: RefCell::new(None) }
+    pub(crate) fn new(context: CallContext, beside: BesideAttempts) -> Self {
+        let (context, beside) = (Rc::new(context), Rc::new(beside));
+        Self { context, beside, under_way: RefCell::new(None) }
     }
 
     /// Begins an attempt, and returns with its end. Dropped, it leaves the attempt under way.
     pub(crate) async fn attempt(&self, info: AttemptInfo) -> Result<(), AttemptOutcome> {
-        self.context.reporter.begins();
-        self.context.number.set(info.number);
-        let attempt = attempt(Rc::clone(&self.context), info);
+        self.context.begin(info.number);
+        let attempt = attempt(Rc::clone(&self.context), Rc::clone(&self.beside), info);
         *self.under_way.borrow_mut() = Some(Box::pin(attempt));
         let ended = self.settled().await;
         if ended.is_success() { Ok(()) } else { Err(ended) }
@@ -56,48 +61,80 @@ impl Supervisor {
             let polled = attempt.as_mut().poll(context);
             if let Poll::Ready(ended) = &polled {
                 *under_way = None;
-                *self.context.last.borrow_mut() = Some(ended.clone());
+                self.context.keep(ended);
             }
             polled
         })
     }
 
-    /// Whether an attempt is under way.
+    /// Runs the hook after the final failure.
+    pub(crate) async fn after_failure(&self, stop: Stop) {
+        self.beside.hooks.on_failure(&self.context, stop).await;
+    }
+
+    /// Whether an attempt is under way, or a command beside it.
     pub(crate) fn is_busy(&self) -> bool {
-        self.under_way.borrow().is_some()
+        self.under_way.borrow().is_some() || self.context.beside.get()
     }
 }
 
-async fn attempt(context: Rc<CallContext>, info: AttemptInfo) -> AttemptOutcome {
+async fn attempt(
+    context: Rc<CallContext>,
+    beside: Rc<BesideAttempts>,
+    info: AttemptInfo,
+) -> AttemptOutcome {
+    let info = beside.hooks.before_retry(&context, info).await;
     let since = TokioTime.now();
-    let ended = run_attempt(&context, info).await;
+    let mut ended = run_attempt(&context, &beside, info).await;
     context.terminal.take_back();
     if matches!(ended, AttemptOutcome::Signalled(_) | AttemptOutcome::TimedOut) {
         context.terminal.restore_modes();
+    }
+    if !beside.checks.is_empty() {
+        ended = judge(&context, ended, &info, (&beside.checks, beside.hooks.time)).await;
+        if !ended.is_success()
+            && let Some(group) = context.group.get()
+        {
+            end_remaining(&context, group).await;
+            context.group.set(Some(group).filter(|group| !group.is_gone()));
+        }
     }
     context.reporter.ended(info.number, &ended, TokioTime.now() - since);
     ended
 }
 
-async fn run_attempt(context: &CallContext, info: AttemptInfo) -> AttemptOutcome {
+async fn run_attempt(
+    context: &CallContext,
+    beside: &BesideAttempts,
+    info: AttemptInfo,
+) -> AttemptOutcome {
     if context.caught.get().is_some() || context.expired.get() {
         return AttemptOutcome::Cancelled;
     }
+    if context.command.argv.is_empty() {
+        // The checks are all of the attempt.
+        return AttemptOutcome::Ready(None);
+    }
     match context.command.start(&info) {
-        Ok(child) => watch(context, child, info.number).await,
+        Ok(child) => watch(context, child, info.number, beside.checks.is_empty()).await,
         Err(error) => AttemptOutcome::not_started(&context.command.program(), &error),
     }
 }
 
-/// A child from its start to its end.
-async fn watch(context: &CallContext, mut child: Child, number: u32) -> AttemptOutcome {
+/// A child from its start to its end, which is final without checks.
+async fn watch(
+    context: &CallContext,
+    mut child: Child,
+    number: u32,
+    is_final: bool,
+) -> AttemptOutcome {
     // A child that was not waited for has an id.
     let Some(group) = ProcessGroup::of(&child) else { return AttemptOutcome::Signalled(0) };
     context.group.set(Some(group));
     context.terminal.offer(group);
     context.reporter.started(number, group.leader());
-    let (mut pipes, output) = (Pipes::of(&mut child), CapturedOutput::default());
-    let ended = tokio::select! {
+    let (mut pipes, output) = (Pipes::of(&mut child), CapturedOutput::new(&context.output_rules));
+    let mut ended = tokio::select! {
         biased;
         (status, ()) = async { tokio::join!(ended(&mut child), output.fill(&mut pipes)) } => {
             status.map_or_else(|error| AttemptOutcome::OutputLost(error.to_string()), AttemptOutcome::of)
@@ -113,9 +150,15 @@ async fn watch(context: &CallContext, mut child: Child, number: u32) -> AttemptO
         }
         never = overdue(context, group) => never,
     };
+    let (retried, hint) = output.finish();
+    context.hint.set(hint);
+    if let (true, AttemptOutcome::Exited(code)) = (retried, &ended) {
+        ended = AttemptOutcome::OutputMatched(*code);
+    }
     if is_told_to_end(context) {
         end_rest(context, group).await;
-    } else if ended != AttemptOutcome::TimedOut
+    } else if is_final
+        && ended != AttemptOutcome::TimedOut
         && context.rules.outcome(&ended).verdict.is_retryable()
     {
         end_remaining(context, group).await;
@@ -131,22 +174,9 @@ async fn watch(context: &CallContext, mut child: Child, number: u32) -> AttemptO
     lost.map_or(ended, AttemptOutcome::OutputLost)
 }
 
-/// The command's end, and that of the orphans behind it.
-async fn ended(child: &mut Child) -> io::Result<ExitStatus> {
-    let status = child.wait().await;
-    reap_all();
-    status
-}
-
 async fn out_of_time(context: &CallContext) {
-    let limit = async {
-        match context.attempt_timeout {
-            Some(limit) => TokioTime.sleep(limit).await,
-            None => future::pending().await,
-        }
-    };
     tokio::select! {
-        () = limit => {}
+        () = limit(context.attempt_timeout) => {}
         () = context.expiry() => {}
     }
 }
@@ -178,41 +208,6 @@ async fn cut_short(
     }
 }
 
-/// Ends what a failed attempt left running, so that the next one is alone. At once, while the
-/// group's number cannot be anybody else's yet.
-async fn end_remaining(context: &CallContext, group: ProcessGroup) {
-    if !group.is_gone() {
-        group
-            .end(context.grace, group.gone(), |signal, error| context.refused(signal, error))
-            .await;
-    }
-}
-
-/// Kills a group that was told to end and has not by the end of its grace; the attempt then ends by
-/// itself.
-async fn overdue(context: &CallContext, group: ProcessGroup) -> AttemptOutcome {
-    context.end_asked().await;
-    if is_told_to_end(context) {
-        TokioTime.sleep(context.grace).await;
-        context.send(group, Signal::KILL);
-    }
-    future::pending().await
-}
-
-fn is_told_to_end(context: &CallContext) -> bool {
-    let caught = context.caught.get().and_then(Signal::from_named_raw);
-    caught.is_some_and(|signal| DEADLY.contains(&signal))
-}
-
-/// The command has ended as it was told to; the rest of its group has the same grace.
-async fn end_rest(context: &CallContext, group: ProcessGroup) {
-    tokio::select! {
-        biased;
-        () = group.gone() => {}
-        () = TokioTime.sleep(context.grace) => context.send(group, Signal::KILL),
-    }
-}
-
 /// Tokio's time. A timer that is asked for while no attempt is under way is a delay, or the pause
 /// that some policies want before a refused call returns.
 pub(crate) struct LoggingTimer {
@@ -231,7 +226,9 @@ impl Sleep for LoggingTimer {
 
     fn sleep(&self, span: Span) -> Self::Timer {
         if !self.supervisor.is_busy() && !self.ledger.has_refused() {
-            self.supervisor.context.reporter.waits(span);
+            let context = &self.supervisor.context;
+            context.delay.set(span);
+            context.reporter.waits(span);
         }
         TokioTime.sleep(span)
     }

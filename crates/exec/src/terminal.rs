@@ -56,6 +56,11 @@ impl Terminal {
         self.ours.is_some_and(|ours| tcgetpgrp(io::stdin()) == Ok(ours))
     }
 
+    /// Whether it is lent now.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.lent.get()
+    }
+
     /// Whether an attempt had it, and so heard Ctrl-C in place of this process.
     pub(crate) fn was_lent(&self) -> bool {
         self.ever_lent.get()

@@ -153,6 +153,8 @@ pub struct CapShare {
 pub struct Setting {
     /// The longest time that a call may take, retries included.
     pub slo: Option<Span>,
+    /// The time within which 99 of 100 healthy attempts are answered.
+    pub p99: Option<Span>,
     /// First attempts a second of one process.
     pub rps: Option<f64>,
     /// Processes that call the same destination.

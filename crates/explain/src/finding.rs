@@ -135,6 +135,8 @@ codes! {
     DeadlineBelowBase = "deadline-below-base",
     /// An attempt that times out leaves no time for another one.
     TimeoutFillsDeadline = "timeout-fills-deadline",
+    /// Healthy attempts are cut off, and repeated while the server still works on them.
+    TimeoutBelowP99 = "timeout-below-p99",
     /// An attempt that hangs takes all the time that there is.
     NoAttemptTimeout = "no-attempt-timeout",
     /// A failing call makes more attempts than help it.

@@ -81,6 +81,59 @@ fn the_worst_case_takes_a_third_of_the_slo_and_every_attempt_can_start() {
     }
 }
 
+/// Answers that know the pace of healthy attempts, from far below the SLO to above it.
+fn paced() -> Vec<Answers> {
+    let mut all = vec![Answers::default()];
+    let mut vary = |set: &dyn Fn(&Answers) -> Vec<Answers>| {
+        all = all.iter().flat_map(set).collect();
+    };
+    vary(&|a| [Repeat::Idempotent, Repeat::Never].map(|repeat| Answers { repeat, ..*a }).to_vec());
+    vary(&|a| [true, false].map(|background| Answers { background, ..*a }).to_vec());
+    vary(&|a| [1, 5_000].map(|callers| Answers { callers, ..*a }).to_vec());
+    vary(&|a| [None, Some(7.5)].map(|rps| Answers { rps, ..*a }).to_vec());
+    vary(&|a| [None, Some("500ms")].map(|w| Answers { minimum_wait: w.map(span), ..*a }).to_vec());
+    let slos = [None, Some("250ms"), Some("2s"), Some("10s"), Some("1h")];
+    vary(&|a| slos.map(|slo| Answers { slo: slo.map(span), ..*a }).to_vec());
+    let paces = ["1ms", "90ms", "400ms", "1s", "7s", "10m"];
+    vary(&|a| paces.map(|p99| Answers { p99: Some(span(p99)), ..*a }).to_vec());
+    all
+}
+
+#[test]
+fn a_healthy_attempt_was_cut_off_and_repeated() {
+    for answers in paced() {
+        let (policy, p99) = (chosen(&answers).policy.expect("heals"), answers.p99.expect("known"));
+        let slo = answers.slo.unwrap_or(Span::MAX);
+        let attempts = policy.limits().max_attempts().expect("always limited");
+        let each = policy.limits().attempt_timeout().expect("always limited");
+        assert!(each >= p99.saturating_mul(3).min(slo), "{answers:?}: {policy:?}");
+        assert!(each <= slo && policy.limits().deadline() <= Some(slo), "{answers:?}: {policy:?}");
+        let pace = p99.saturating_mul(u64::from(attempts)) + waits(&policy);
+        assert!(pace <= slo || attempts == 1, "{answers:?}: {pace} for {attempts} attempts");
+        let found = lint(&policy, &answers.setting());
+        assert!(found.is_empty() || p99 > slo, "{answers:?}: {policy:?}: {found:?}");
+    }
+}
+
+#[test]
+fn a_slow_pace_leaves_the_retries_of_failures() {
+    // An SLO of twice the p99: two attempts at that pace, and none is cut off before the SLO.
+    let answers = |p99: &str| Answers {
+        repeat: Repeat::Idempotent,
+        slo: Some(span("2s")),
+        p99: Some(span(p99)),
+        ..Answers::default()
+    };
+    let limits = |p99| *chosen(&answers(p99)).policy.expect("heals").limits();
+    assert_eq!(limits("800ms").max_attempts(), Some(2));
+    assert_eq!(limits("800ms").attempt_timeout(), Some(span("2s")));
+    // With time enough nothing changes but what the time limit is measured by.
+    assert_eq!(limits("20ms").max_attempts(), Some(3));
+    assert_eq!(limits("100ms").attempt_timeout(), Some(span("300ms")));
+    let unknown = chosen(&Answers { p99: None, ..answers("20ms") });
+    assert!(unknown.notes.iter().any(|note| note.contains("Compare attempt_timeout")));
+}
+
 #[test]
 fn no_wait_is_shorter_than_the_destination_needs_and_all_are_spread() {
     for (answers, policy) in retried() {
@@ -193,6 +246,8 @@ fn a_wrong_answer_is_refused_with_its_bound_and_changes_nothing() {
         (QuestionKey::MinimumWait, "2d", "from 0s to 1d, or none"),
         (QuestionKey::Slo, "5", span),
         (QuestionKey::Slo, "1ms", "from 10ms to 30d, or none"),
+        (QuestionKey::P99, "0s", "a span from 1us to 3600s, or unknown"),
+        (QuestionKey::P99, "2h", "a span from 1us to 3600s, or unknown"),
         (QuestionKey::Layers, "11", "a whole number from 1 to 10"),
     ] {
         let mut answers = Answers::default();

@@ -46,6 +46,7 @@ fn setting(calls: Option<&Table>) -> Setting {
     let span = |text: &str| text.parse::<Span>().expect("a span");
     Setting {
         slo: get("slo").and_then(Value::as_str).map(span),
+        p99: get("p99").and_then(Value::as_str).map(span),
         rps: number("rps"),
         fleet: count("fleet"),
         downstream_capacity: number("downstream_capacity"),

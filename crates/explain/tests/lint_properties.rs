@@ -14,14 +14,16 @@ fn any_setting() -> impl Strategy<Value = Setting> {
     let amount = || prop_oneof![0.000_01..1e12, 1.0..1_000.0];
     (
         option::of(1..=u64::MAX),
+        option::of(1..=u64::MAX),
         option::of(amount()),
         option::of(1..=u32::MAX),
         option::of(amount()),
         option::of(1..=u32::MAX),
         option::of(any::<bool>()),
     )
-        .prop_map(|(slo, rps, fleet, downstream_capacity, layers, idempotent)| Setting {
+        .prop_map(|(slo, p99, rps, fleet, downstream_capacity, layers, idempotent)| Setting {
             slo: slo.map(Span::from_nanos),
+            p99: p99.map(Span::from_nanos),
             rps,
             fleet,
             downstream_capacity,

@@ -52,10 +52,16 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// Folders for programs of the administrator, which are not on the path of every user.
+const FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
+
+/// The place of a program.
 #[expect(clippy::print_stderr, reason = "a note on what is not tested here")]
-fn installed(program: &str) -> bool {
-    let found = Command::new(program).arg("-v").output().is_ok();
-    if !found {
+fn installed(program: &str) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&folders).chain(FOLDERS.map(PathBuf::from));
+    let found = folders.map(|folder| folder.join(program)).find(|place| place.is_file());
+    if found.is_none() {
         eprintln!("skipped: {program} is not installed");
     }
     found
@@ -67,9 +73,9 @@ struct Proxy {
 }
 
 impl Proxy {
-    fn start(folder: &Path, program: &str, arguments: &[&str]) -> Self {
+    fn start(folder: &Path, program: &Path, arguments: &[&str]) -> Self {
         let output = Command::new(program).args(arguments).output().expect("installed");
-        assert!(output.status.success(), "{program}: {output:?}");
+        assert!(output.status.success(), "{}: {output:?}", program.display());
         Self { folder: folder.to_owned() }
     }
 
@@ -106,9 +112,7 @@ fn total(servers: &[FaultServer]) -> u32 {
 
 #[test]
 fn nginx_makes_the_attempts_of_its_policy() {
-    if !installed("nginx") {
-        return;
-    }
+    let Some(program) = installed("nginx") else { return };
     for (number, (servers, settings, expected)) in [
         (3, "proxy_next_upstream error timeout http_503;", 3),
         (3, "proxy_next_upstream http_503; proxy_next_upstream_tries 2;", 2),
@@ -137,7 +141,7 @@ fn nginx_makes_the_attempts_of_its_policy() {
         fs::write(&file, &configuration).expect("written");
         let shown = file.display().to_string();
         let proxy =
-            Proxy::start(&folder, "nginx", &["-p", &at.to_string(), "-e", "log", "-c", &shown]);
+            Proxy::start(&folder, &program, &["-p", &at.to_string(), "-e", "log", "-c", &shown]);
         let reply = proxy.request();
         assert!(reply.starts_with("HTTP/1.1 50"), "{reply}");
         assert_eq!(
@@ -150,9 +154,7 @@ fn nginx_makes_the_attempts_of_its_policy() {
 
 #[test]
 fn haproxy_makes_the_attempts_of_its_policy() {
-    if !installed("haproxy") {
-        return;
-    }
+    let Some(program) = installed("haproxy") else { return };
     for (number, (settings, expected)) in [
         ("retry-on 503\n    retries 2", 3),
         ("retry-on all-retryable-errors", 4),
@@ -174,7 +176,7 @@ fn haproxy_makes_the_attempts_of_its_policy() {
         let file = folder.join("haproxy.cfg");
         fs::write(&file, &configuration).expect("written");
         let (file, pid) = (file.display().to_string(), folder.join("pid").display().to_string());
-        let proxy = Proxy::start(&folder, "haproxy", &["-D", "-p", &pid, "-f", &file]);
+        let proxy = Proxy::start(&folder, &program, &["-D", "-p", &pid, "-f", &file]);
         let reply = proxy.request();
         assert!(reply.starts_with("HTTP/1.1 503"), "{reply}");
         let made = total(std::slice::from_ref(&server));

@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use stagger_core::{ConfigError, Instant};
-use stagger_sim::{EntryReport, Law, ThreadPool};
+use stagger_sim::{EntryReport, Law, Scenario, ThreadPool};
 
 use crate::knobs::{self, Knobs};
+use crate::outage::OutageKnobs;
 
 /// One run of one law.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,6 +30,10 @@ pub struct Picture {
     pub retries: Vec<f64>,
     /// Calls served.
     pub served: Vec<f64>,
+    /// Attempts that wait for a worker at the end of each 50 ms.
+    pub queued: Vec<f64>,
+    /// The verdict on recovery, as one word.
+    pub verdict: &'static str,
     /// Single attempts, in microseconds from the origin.
     pub strip: Vec<u32>,
     /// The strip is of one caller in so many.
@@ -44,12 +49,20 @@ impl Picture {
     ///
     /// # Errors
     /// What the engine refuses.
-    #[expect(clippy::missing_panics_doc, reason = "it does not: the proofs are beside it")]
     pub fn of(knobs: &Knobs) -> Result<Self, ConfigError> {
-        let report = knobs.scenario()?.run(&ThreadPool::single());
-        let case = report.cases.first().expect("a herd with settings is one case");
+        Ok(Self::of_scenario(&knobs.scenario()?))
+    }
+
+    /// Plays an outage under a steady load.
+    fn of_outage(knobs: &OutageKnobs) -> Result<Self, ConfigError> {
+        Ok(Self::of_scenario(&knobs.scenario()?))
+    }
+
+    fn of_scenario(scenario: &Scenario) -> Self {
+        let report = scenario.run(&ThreadPool::single());
+        let case = report.cases.first().expect("settings are one case");
         let row = case.rows.first().expect("one entry is left in it");
-        Ok(Self::drawn(row, case.capacity))
+        Self::drawn(row, case.capacity)
     }
 
     fn drawn(row: &EntryReport, capacity: Option<f64>) -> Self {
@@ -65,6 +78,8 @@ impl Picture {
             offered: row.series.offered.clone(),
             retries: row.series.retries.clone(),
             served: row.series.served.clone(),
+            queued: row.series.queued.clone(),
+            verdict: row.verdict().word(),
             strip: instants.map(micros).collect(),
             one_in,
             events: row.events,
@@ -74,14 +89,24 @@ impl Picture {
 
     /// The answer to these settings: a picture, or the reason why there is none.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "it does not: the proof is beside it")]
     pub fn json(knobs: &Knobs) -> String {
-        let told = match Self::of(knobs) {
-            Ok(picture) => serde_json::to_string(&picture),
-            Err(error) => serde_json::to_string(&Refused { error: error.to_string() }),
-        };
-        told.expect("strings and numbers always have a form")
+        told(&Self::of(knobs))
     }
+
+    /// The same for an outage under a steady load.
+    #[must_use]
+    pub fn outage_json(knobs: &OutageKnobs) -> String {
+        told(&Self::of_outage(knobs))
+    }
+}
+
+/// A picture, or the reason why there is none, as JSON.
+fn told(picture: &Result<Picture, ConfigError>) -> String {
+    let told = match picture {
+        Ok(picture) => serde_json::to_string(picture),
+        Err(error) => serde_json::to_string(&Refused { error: error.to_string() }),
+    };
+    told.expect("strings and numbers always have a form")
 }
 
 /// The names of the laws, in the order of reports, as a JSON array.

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use stagger_playground::{Knobs, Picture};
+use stagger_playground::{Knobs, OutageKind, OutageKnobs, Picture};
 use stagger_sim::Law;
 use stagger_testkit::Browser;
 
@@ -14,19 +14,25 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/i
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/playground/lab.js");
 
 /// The windows that pictures are taken of.
-const WINDOWS: [(&str, u32, &str); 4] = [
+const WINDOWS: [(&str, u32, &str); 5] = [
     ("light", 1280, "light"),
     ("dark", 1280, "dark"),
-    ("narrow", 360, "light"),
-    ("narrow-dark", 360, "dark"),
+    ("narrow", 390, "light"),
+    ("narrow-dark", 390, "dark"),
+    ("narrowest", 360, "light"),
 ];
 
 /// Settings whose pictures are kept: their name, and the address after `#`.
-const STORMS: [(&str, &str); 4] = [
+const STORMS: [(&str, &str); 9] = [
     ("first", ""),
     ("clumps", "law=none&attempts=13&outage=200"),
     ("loaded", "law=full&load=60&attempts=13&callers=2000"),
     ("alone", "law=no-retry&outage=3000"),
+    ("stall", "preset=stall"),
+    ("timeout", "preset=timeout"),
+    ("budget", "preset=budget"),
+    ("breaker", "preset=breaker"),
+    ("remedies", "preset=stall&trouble=down&budget=10&breaker=2000&queue=200"),
 ];
 
 /// The command of the run that is drawn, once every row is.
@@ -42,8 +48,20 @@ const DRAWN: &str = "new Promise((done) => {
 const STRIPS: &str = "[...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL())
     .join().split('').reduce((sum, letter) => (Math.imul(sum, 31) + letter.charCodeAt(0)) | 0, 7)";
 
-/// A storm in which every slider matters.
-const BUSY: &str = "law=full&base=100&cap=1000&attempts=6&outage=3000&load=20&callers=1000";
+/// The sliders of each preset, and a storm in which every one of them matters.
+const SLIDERS: [(&str, &[&str]); 5] = [
+    (
+        "preset=herd&law=full&base=100&cap=1000&attempts=6&outage=3000&load=20&callers=1000",
+        &["law", "base", "cap", "attempts", "outage", "load", "callers"],
+    ),
+    (
+        "preset=stall&lasts=1000&calls=70&style=equal&queue=50",
+        &["lasts", "calls", "tries", "timeout", "style", "base", "queue"],
+    ),
+    ("preset=timeout&trouble=stall", &["timeout", "trouble", "lasts", "calls", "tries", "base"]),
+    ("preset=budget", &["budget", "trouble", "lasts", "calls", "tries", "timeout"]),
+    ("preset=breaker", &["breaker", "trouble", "lasts", "calls", "tries", "timeout"]),
+];
 
 /// Keys, and their codes on Windows, by which the protocol knows them.
 const TAB: (&str, u32) = ("Tab", 9);
@@ -86,6 +104,28 @@ impl Show {
         told.as_str().unwrap().to_owned()
     }
 
+    /// The texts that the lab in the page makes of an outage: its run and its file.
+    fn outage(&mut self, knobs: &OutageKnobs) -> [String; 2] {
+        let place = |found: Option<usize>| found.unwrap();
+        let trouble = place(OutageKind::ALL.iter().position(|kind| *kind == knobs.trouble));
+        let law = place(OutageKnobs::LAWS.iter().position(|law| *law == knobs.law));
+        let OutageKnobs { lasts_ms, load, base_ms, attempts, timeout_ms, .. } = *knobs;
+        let OutageKnobs { budget_percent, breaker_ms, queue, seed, .. } = *knobs;
+        ["stagger_outage", "stagger_outage_file"].map(|function| {
+            let told = self.browser.eval(&format!(
+                "text(lab.{function}({trouble}, {lasts_ms}, {load}, {law}, {base_ms}, {attempts}, {timeout_ms},
+                    {budget_percent}, {breaker_ms}, {queue}, {seed}))"
+            ));
+            told.as_str().unwrap().to_owned()
+        })
+    }
+
+    /// The text of an element.
+    fn said(&mut self, id: &str) -> String {
+        let said = self.browser.eval(&format!("document.getElementById('{id}').textContent"));
+        said.as_str().unwrap().to_owned()
+    }
+
     fn press(&mut self, (key, code): (&str, u32)) {
         self.browser.press(key, code);
     }
@@ -121,6 +161,30 @@ fn a_run_in_the_page_is_the_run_of_the_lab_to_the_last_byte() {
     for knobs in storms {
         assert_eq!(show.played(&knobs), Picture::json(&knobs), "{knobs:?}");
     }
+    let outage = OutageKnobs {
+        trouble: OutageKind::Stall,
+        lasts_ms: 5_000,
+        load: 700,
+        law: Law::Full,
+        base_ms: 100,
+        attempts: 4,
+        timeout_ms: 500,
+        budget_percent: 0,
+        breaker_ms: 0,
+        queue: 0,
+        seed: 1,
+    };
+    for knobs in [
+        outage,
+        OutageKnobs { trouble: OutageKind::Slow, timeout_ms: 200, seed: 7, ..outage },
+        OutageKnobs { trouble: OutageKind::Failing, budget_percent: 10, queue: 200, ..outage },
+        OutageKnobs { trouble: OutageKind::Down, breaker_ms: 2_000, law: Law::Fixed, ..outage },
+        OutageKnobs { base_ms: 20_000, ..outage },
+    ] {
+        let [run, file] = show.outage(&knobs);
+        assert_eq!(run, Picture::outage_json(&knobs), "{knobs:?}");
+        assert_eq!(file, knobs.file());
+    }
     let shown = show.browser.eval("document.getElementById('proof').textContent");
     let first = Knobs { attempts: 8, outage_ms: 500, ..knobs };
     let digest = Picture::of(&first).unwrap().digest;
@@ -130,10 +194,13 @@ fn a_run_in_the_page_is_the_run_of_the_lab_to_the_last_byte() {
 #[test]
 fn every_slider_is_reached_by_key_and_draws_while_it_moves() {
     let Some(mut show) = Show::begin("sliders") else { return };
-    let sliders = ["law", "base", "cap", "attempts", "outage", "load", "callers"];
-    for (place, slider) in sliders.into_iter().enumerate() {
-        show.visit(BUSY);
-        for _ in 0..=place {
+    let sliders = SLIDERS.iter().flat_map(|(storm, sliders)| {
+        sliders.iter().enumerate().map(move |(place, slider)| (storm, place, *slider))
+    });
+    for (storm, place, slider) in sliders {
+        show.visit(storm);
+        // The presets are one stop before the sliders.
+        for _ in 0..place + 2 {
             show.press(TAB);
         }
         let at =
@@ -194,4 +261,69 @@ fn the_page_looks_whole_in_every_window_and_asks_nobody() {
             fs::write(file, show.browser.picture()).unwrap();
         }
     }
+}
+
+#[test]
+fn a_preset_had_no_verdict_or_one_without_its_condition() {
+    let Some(mut show) = Show::begin("verdict") else { return };
+    let stalled = "2\u{202f}800 attempts a second, more than it serves";
+    for (storm, verdict, condition) in [
+        ("", "With full jitter, all are served", "times what it can serve"),
+        ("preset=stall", "it has not recovered", stalled),
+        (
+            "preset=stall&queue=200",
+            "It recovers",
+            "200 attempts wait at most, no more than the 500",
+        ),
+        ("preset=stall&tries=1", "It recovers", "700 attempts a second, no more than it serves"),
+        (
+            "preset=timeout",
+            "it has not recovered",
+            "than the 200 that are served within the timeout",
+        ),
+        ("preset=timeout&timeout=10000", "It recovers", "10\u{202f}000 that are served within"),
+        ("preset=budget", "It recovers", "770 attempts a second, no more than it serves"),
+        ("preset=budget&budget=0", "it has not recovered", stalled),
+        ("preset=breaker", "It recovers", "while the breaker is open it drains"),
+    ] {
+        show.visit(storm);
+        let answer = show.said("answer");
+        assert!(answer.contains(verdict), "{storm}: {answer}");
+        assert!(answer.contains(condition), "{storm}: {answer}");
+    }
+}
+
+#[test]
+fn a_remedy_that_was_pressed_had_no_slider() {
+    let Some(mut show) = Show::begin("remedy") else { return };
+    show.visit("preset=stall");
+    let rows = show
+        .browser
+        .eval("[...document.querySelectorAll('#laws button')].map((b) => b.textContent)");
+    let names = [
+        "no retries",
+        "retries alone",
+        "budget of 10 %",
+        "breaker, 2 s",
+        "queue of 200",
+        "all three",
+    ];
+    assert_eq!(rows, json!(names));
+    let current =
+        "[...document.querySelectorAll('tr[aria-current] button')].map((b) => b.textContent)";
+    assert_eq!(show.browser.eval(current), json!(["retries alone"]));
+    let before = show.browser.eval(STRIPS);
+    show.browser.eval("document.querySelectorAll('#laws button')[2].click()");
+    show.browser.eval(DRAWN);
+    assert_eq!(show.browser.eval(current), json!(["budget of 10 %"]));
+    assert_eq!(show.browser.eval("document.getElementById('budget').value"), json!("3"));
+    assert_ne!(show.browser.eval(STRIPS), before);
+    assert!(show.said("answer").contains("with a budget of 10 %"));
+    assert!(show.said("file").contains("budget.window = { ratio = 0.10 }"));
+    // A herd has neither remedies nor a file.
+    show.browser.eval("document.getElementById('preset-herd').click()");
+    show.browser.eval(DRAWN);
+    assert_eq!(show.browser.eval("document.getElementById('files').hidden"), json!(true));
+    assert!(show.said("command").starts_with("stagger storm herd"));
+    assert_eq!(show.browser.problems(), [""; 0]);
 }

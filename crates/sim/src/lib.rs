@@ -19,10 +19,12 @@ mod waits;
 
 pub use law::{Foreign, Law, Schedule};
 pub use plan::{
-    ArrivalProcess, ArrivalTimes, Away, Backend, Bystanders, CallerLayer, Cancel, ColdStart,
-    Connections, Deposit, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel,
+    Abandonment, ArrivalProcess, ArrivalTimes, Autoscaling, Away, Backend, Balancer, Bystanders,
+    Cache, CacheFill, CallerLayer, Cancel, Clicks, ColdStart, Connections, Crash, Criticality,
+    Deposit, Ejection, Fault, FirstCalls, FirstTriesRule, Fleet, Full, Hop, LedgerModel,
     MeasurementPlan, Paying, Propagation, QueueDiscipline, Ramp, RateStep, Recovery, RecoveryState,
-    RunPlan, Scope, ServerRateLimit, Service, SharedBudget, Stretch, Trouble, Workers,
+    Routing, RunPlan, Scope, ServerRateLimit, Service, SharedBudget, Shedding, Stretch, Trouble,
+    Users, Workers,
 };
 pub use probe::{BUCKET, FirstTries, KEPT_BUCKETS, Latency, MeterCounts, Strip};
 pub use queue::{CallerEvent, Class, Heap, Queue, Wheel};
@@ -30,7 +32,8 @@ pub use scenario::{
     CATALOGUE, Contention, Growth, Mean, Named, Peak, Play, Scenario, ScenarioCase, ScenarioEntry,
     Shape, Shapes, ShapesReport, StormOptions, Wave,
 };
-pub use simulation::{AttemptEnd, Played, PlayedAttempt, Series, Simulation};
+pub use server::{AttemptTicket, BackendMachine, OfferedAttempt};
+pub use simulation::{AttemptEnd, ObservedRun, Played, PlayedAttempt, Series, Simulation};
 pub use stat::Stat;
 pub use storm_report::{
     CaseReport, EntryReport, EntrySeries, Healing, RecoveryVerdict, StormReport,

@@ -31,6 +31,14 @@ pub enum Purpose {
     Shard = 10,
     /// Whether a request to a shared store is lost.
     Store = 11,
+    /// The server that a balancer chooses.
+    Balancer = 12,
+    /// Whether an attempt finds its key in a cache.
+    Cache = 13,
+    /// The patience of a user.
+    Patience = 14,
+    /// Whether and when a user clicks again.
+    Click = 15,
 }
 
 /// The draws of one purpose under one seed.

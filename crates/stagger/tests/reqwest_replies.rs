@@ -144,6 +144,37 @@ async fn what_arrived_before_the_deadline_can_be_read_after_it() -> Done {
 }
 
 #[tokio::test]
+async fn a_reply_with_a_deadline_lost_something_of_its_head_or_its_body() -> Done {
+    let text = |length| Reaction::ok("x".repeat(length)).header("x-store", "bolts");
+    // All there with the head, in chunks, and too long for one read.
+    for (reaction, length) in
+        [(text(100), 100), (text(100).chunked(), 100), (text(900_000), 900_000)]
+    {
+        let server = TestServer::start(Script::always(reaction)).await;
+        let client = client(builder().deadline(Span::from_secs(9)))?;
+        let request = client.get(server.url("/?bolts#shelf")).header("x-asked", "yes");
+        let reply = request.send().await?;
+        assert_eq!(reply.headers()["x-store"], "bolts");
+        assert_eq!(reply.url().as_str(), server.url("/?bolts"));
+        assert!(reply.remote_addr().is_some(), "the extensions are there");
+        assert_eq!(reply.text().await?.len(), length);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_short_reply_could_not_be_read_after_the_deadline() -> Done {
+    let server = TestServer::start(Script::always(Reaction::ok("x".repeat(100)))).await;
+    let client = client(builder().deadline(Span::from_millis(200)))?;
+    let reply = get(&client, &server, CallOptions::new()).await?;
+    assert_eq!(reply.content_length(), Some(100));
+    // The time passes, and nothing else happens.
+    let _ = tokio::time::timeout(Duration::from_millis(300), std::future::pending::<()>()).await;
+    assert_eq!(reply.text().await?.len(), 100);
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_bad_reply_did_not_say_why_the_call_ended() -> Done {
     for (status, stop, attempts) in [(503, Stop::AttemptsExhausted, 3), (404, Stop::Permanent, 1)] {
         let server = TestServer::start(Script::always(Reaction::status(status))).await;

@@ -16,8 +16,8 @@ mod models;
 
 use models::{RandomModel, verdict};
 
-/// Events of one search; large models take more.
-const EVENTS: u64 = 4_000_000;
+/// Events of one search, about a quarter of those of the command; large models take more.
+const EVENTS: u64 = 16_000_000;
 
 #[expect(clippy::disallowed_methods, reason = "it measures itself")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let pool = ThreadPool::new(threads);
     for number in 0..count {
-        let random = RandomModel::draw(seed, number)?;
+        let random = RandomModel::draw(seed, number, &pool)?;
         let kind = random.kind;
         let grade = random.grade(seed, EVENTS, &pool)?;
         let worse = grade.is_worse_than_choose(count);

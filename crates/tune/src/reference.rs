@@ -63,6 +63,7 @@ fn chosen(deadline: Span, facts: &SourceFacts) -> Result<Policy, ConfigError> {
         callers: facts.processes,
         rps: Some(facts.rps),
         slo: Some(deadline),
+        p99: Some(facts.p99()),
         ..Answers::default()
     };
     let choice = choose(&answers)?.policy;

@@ -26,6 +26,14 @@ pub(crate) struct SourceFacts {
     pub(crate) service: Span,
 }
 
+impl SourceFacts {
+    /// The p99 of the work on one attempt, as of the exponential law: ln(100) times the mean.
+    pub(crate) fn p99(&self) -> Span {
+        let nanos = self.service.as_nanos() / 1_000 * 4_605;
+        Span::from_nanos(nanos.max(1_000)).min(Span::from_secs(60 * 60))
+    }
+}
+
 impl WorldSource {
     /// The same source with about so many calls in a world, and the factor by which it was scaled
     /// down. Plans stay as they are.

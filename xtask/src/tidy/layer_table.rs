@@ -102,6 +102,16 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     (
+        "crates/load/src/",
+        &[
+            &["error", "attempt_tag"],
+            &["load_row", "open_files", "destination", "connections", "gauge"],
+            &["forecast"],
+            &["bounds", "comparison"],
+            &["callers", "server"],
+        ],
+    ),
+    (
         "crates/report/src/",
         &[
             &["style", "numbers", "grid"],
@@ -151,7 +161,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     ("crates/macros/src/", &[&["settings"], &["expand"]]),
-    ("crates/playground/src/", &[&["knobs"], &["picture"], &["border"]]),
+    ("crates/playground/src/", &[&["knobs", "outage"], &["picture"], &["border"]]),
     (
         "crates/dispatch/src/",
         &[
@@ -204,10 +214,14 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/exec/src/",
         &[
-            &["budget", "output", "process_group", "signals"],
+            &["host_file", "output_rules", "process_group", "signals", "engine_policy"],
+            &["budget", "cool_off", "output"],
             &["command", "outcome", "terminal"],
             &["reporter", "retry_rules"],
             &["context"],
+            &["ending"],
+            &["side_command"],
+            &["check", "hooks"],
             &["supervisor"],
             &["call"],
         ],
@@ -215,7 +229,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/cli/src/",
         &[
-            &["streams", "outages", "render"],
+            &["streams", "shipped", "render"],
             &["command_error", "interrupt"],
             // The flags of a policy are clap's types of the policy file.
             &["flags policy_file", "scenario_file"],
@@ -239,7 +253,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "xtask/src/",
         &[
-            &["checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
+            &["against", "checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
             &["outages", "release"],
             &["chore"],
         ],

@@ -1,7 +1,7 @@
 //! The policy of one call: from a file, a preset or the default, with the flags on top.
 
 use stagger_core::budget::BudgetPlan;
-use stagger_core::{Policy, PolicyBuilder};
+use stagger_core::{Jitter, Policy, PolicyBuilder};
 
 use crate::command_error::CommandError;
 use crate::flags::{Attempts, PolicyFlags};
@@ -34,6 +34,11 @@ pub(super) fn call_policy(
     // The default cap is no reason to refuse a base that a flag sets.
     let least = flags.base.filter(|_| given.is_none()).unwrap_or(rule.cap());
     let PolicyFlags { base, cap, factor, jitter, .. } = *flags;
+    let decorrelated = [Jitter::Decorrelated, Jitter::DecorrelatedClamped];
+    if let (Some(factor), Some(law)) = (factor, jitter.filter(|law| decorrelated.contains(law))) {
+        let bound = format!("left out with --jitter {law}, which grows by itself");
+        return Err(CommandError::invalid("--factor", &factor.to_string(), &bound));
+    }
     let rule = Overrides { base, cap, factor, jitter }.on(&rule, rule.cap().max(least));
     let changed = rule.and_then(|rule| limits(builder.backoff(rule)).build());
     changed.map_err(|error| CommandError::of_setting(&error, flag))

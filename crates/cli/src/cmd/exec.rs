@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use stagger_core::Policy;
+use stagger_core::{Policy, Span};
 use stagger_exec::{
-    AttemptLog, BudgetFile, Input, Invocation, RetriedExits, RetryRules, Verbosity,
+    AttemptLog, BudgetFile, CoolOffFile, Hooks, Input, Invocation, OutputMode, OutputRules,
+    RetriedExits, RetryRules, Verbosity,
 };
 
 use super::call_policy::call_policy;
@@ -28,8 +29,13 @@ pub(crate) fn exec(flags: &ExecFlags) -> Result<ExitCode, CommandError> {
 fn invocation(flags: &ExecFlags) -> Result<Invocation, CommandError> {
     let policy = policy(flags)?;
     let argv = argv(flags)?;
+    let deadline = policy.limits().deadline();
     let budget = flags.budget_file.as_deref().map(|file| {
-        BudgetFile::open(file, *policy.budget()).map_err(|why| wrong("--budget-file", file, &why))
+        let opened = BudgetFile::open(file, *policy.budget(), deadline);
+        opened.map_err(|why| wrong("--budget-file", file, &why))
+    });
+    let cool_off = flags.cool_off_file.as_deref().map(|file| {
+        CoolOffFile::open(file, deadline).map_err(|why| wrong("--cool-off-file", file, &why))
     });
     Ok(Invocation {
         argv,
@@ -38,6 +44,10 @@ fn invocation(flags: &ExecFlags) -> Result<Invocation, CommandError> {
         grace: flags.grace,
         rules: rules(flags),
         budget: budget.transpose()?,
+        cool_off: cool_off.transpose()?,
+        output_rules: output_rules(flags)?,
+        checks: flags.until.clone(),
+        hooks: hooks(flags)?,
         log: log(flags)?,
         input: input(flags.stdin)?,
         output: flags.output,
@@ -56,7 +66,35 @@ fn rules(flags: &ExecFlags) -> RetryRules {
         None => RetriedExits::Failures,
     };
     let signals = flags.retry_on_signal.clone();
-    RetryRules { exits, signals, timeouts: flags.retry_on_timeout }
+    let exit_hints = flags.hint_on_exit.clone();
+    RetryRules { exits, signals, timeouts: flags.retry_on_timeout, exit_hints }
+}
+
+/// The patterns for the output, which stagger sees only when it keeps it back.
+fn output_rules(flags: &ExecFlags) -> Result<OutputRules, CommandError> {
+    let (retry, hint) = (flags.retry_on_output.clone(), flags.hint_on_output.clone());
+    let needs = match (&retry, &hint) {
+        (Some(_), _) => "--retry-on-output",
+        (_, Some(_)) => "--hint-on-output",
+        _ => return Ok(OutputRules::default()),
+    };
+    if flags.output == OutputMode::Stream {
+        return Err(CommandError::flag(
+            ErrorKind::ArgumentConflict,
+            &format!(
+                "{needs} needs --output buffer or --output last: with --output stream the command writes past stagger"
+            ),
+        ));
+    }
+    Ok(OutputRules { retry, hint })
+}
+
+fn hooks(flags: &ExecFlags) -> Result<Hooks, CommandError> {
+    if flags.hook_timeout == Span::ZERO {
+        return Err(CommandError::invalid("--hook-timeout", "0s", "above zero"));
+    }
+    let (before_retry, on_failure) = (flags.before_retry.clone(), flags.on_failure.clone());
+    Ok(Hooks { before_retry, on_failure, time: flags.hook_timeout })
 }
 
 fn input(mode: StdinMode) -> Result<Input, CommandError> {
@@ -74,6 +112,7 @@ fn argv(flags: &ExecFlags) -> Result<Vec<OsString>, CommandError> {
         return Ok(flags.command.clone());
     }
     match &flags.command[..] {
+        [] => Ok(Vec::new()),
         [script] => Ok(vec!["sh".into(), "-c".into(), script.clone()]),
         more => Err(CommandError::flag(
             ErrorKind::WrongNumberOfValues,

@@ -39,12 +39,12 @@ fn calls(line: &str) -> Vec<Vec<String>> {
             (Some(_), _) => word.push(letter),
             (None, '\'' | '"') => (quote, quoted) = (Some(letter), true),
             (None, ' ') if typed[at..].starts_with(GAP) => break,
-            (None, ' ' | '|' | ';' | '<' | '>') => {
+            (None, ' ' | '|' | ';' | '&' | '<' | '>') => {
                 if !word.is_empty() || quoted {
                     words.push(std::mem::take(&mut word));
                 }
                 quoted = false;
-                if letter == '|' || letter == ';' {
+                if matches!(letter, '|' | ';' | '&') {
                     calls.push(std::mem::take(&mut words));
                 } else if letter == '<' || letter == '>' {
                     // Files beside it are the shell's business.
@@ -98,6 +98,7 @@ fn lines_are_split_as_a_shell_does() {
         of("  stagger choose --slo 2s | stagger lint -"),
         ["stagger/choose/--slo/2s", "stagger/lint/-"]
     );
+    assert_eq!(of("  stagger exec --until x && ./serve"), ["stagger/exec/--until/x"]);
     assert_eq!(of("  curl x | jq ."), Vec::<String>::new());
     assert_eq!(of("  stagger completions zsh > _stagger"), ["stagger/completions/zsh"]);
     assert!(Flags::try_parse_from(["stagger", "storm", "--cllers", "3"]).is_err());

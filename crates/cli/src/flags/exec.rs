@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, ValueHint};
 use stagger_core::{ConfigError, Jitter, Span};
-use stagger_exec::{ExitCodes, OutputMode, SignalNames};
+use stagger_exec::{Check, ExitCodes, ExitHint, LinePattern, OutputMode, SignalNames};
 use stagger_text::parse_size;
 
 use super::completions::{Offers, preset, text};
@@ -19,9 +19,12 @@ Examples:
   stagger exec --attempts 5 --attempt-timeout 30s --deadline 2m -- make fetch
   stagger exec --policy policy.toml#nightly --budget-file /run/lock/mirror.budget -- ./mirror
   stagger exec --output buffer -- bash -o pipefail -c 'curl -fsS https://example.com/ | jq .version'
+  stagger exec --attempts unlimited --base 1s --deadline 1m --until tcp://db:5432 && ./serve
+  stagger exec --before-retry 'rm -rf build' --on-failure ./notify.sh -- make test
 Exit codes:
   that of the last attempt, unchanged; 128+N when signal N ended it or stagger; 124 out of time;
-  126 and 127 not started; 125 stagger itself failed; 2 refused flags or files";
+  126 and 127 not started; 125 stagger itself failed; 75 a cool-off allows no attempt;
+  2 refused flags or files";
 
 /// The limit of `--stdin buffer` without a size: more than scripts feed to a command.
 const STDIN_LIMIT: u64 = 64 << 20;
@@ -29,6 +32,8 @@ const STDIN_LIMIT: u64 = 64 << 20;
 /// The flags of `stagger exec`.
 #[derive(Debug, Args)]
 #[command(allow_negative_numbers = true)] // so that -1 is refused as a value and not as a flag
+#[command(override_usage = "stagger exec [OPTIONS] -- <CMD>...\n       \
+    stagger exec [OPTIONS] --until <CHECK> [-- <CMD>...]")]
 pub(crate) struct ExecFlags {
     #[command(flatten)]
     pub(crate) policy: PolicyFlags,
@@ -64,6 +69,44 @@ pub(crate) struct ExecFlags {
         value_parser = Offers::of(&["yes", "no"], text(yes_or_no)), hide_possible_values = true,
         action = ArgAction::Set)]
     pub(crate) retry_on_timeout: bool,
+
+    /// Retry when a line of the output matches, whatever the exit code; needs --output buffer or last
+    #[arg(long, value_name = "REGEX", value_parser = pattern, conflicts_with = "until")]
+    pub(crate) retry_on_output: Option<LinePattern>,
+
+    /// Repeat until this check holds after an attempt, whatever the exit code: a command for `sh`,
+    /// tcp://HOST:PORT, or a URL that is answered below 400. Several must all hold. Without CMD the
+    /// checks are the attempt
+    #[arg(long, value_name = "CHECK", value_parser = OsStringValueParser::new().try_map(check),
+        conflicts_with_all = ["retry_on_exit", "no_retry_on_exit", "retry_on_signal"])]
+    pub(crate) until: Vec<Check>,
+
+    /// Run this command with `sh` before each retry, after the delay
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
+    pub(crate) before_retry: Option<OsString>,
+
+    /// Run this command with `sh` once when the last attempt has failed
+    #[arg(long, value_name = "CMD", value_hint = ValueHint::CommandString)]
+    pub(crate) on_failure: Option<OsString>,
+
+    /// The longest time for each check, and for each of the commands before a retry and on failure
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time,
+        allow_hyphen_values = true)]
+    pub(crate) hook_timeout: Span,
+
+    /// Leave the destination alone for this time after these exit codes, as in 75=5m
+    #[arg(long, value_name = "CODES=TIME")]
+    pub(crate) hint_on_exit: Vec<ExitHint>,
+
+    /// Obey the Retry-After in a line of the output: that of a printed header, or group 1 of a regular
+    /// expression; needs --output buffer or last
+    #[arg(long, value_name = "REGEX", num_args = 0..=1, require_equals = true,
+        default_missing_value = LinePattern::RETRY_AFTER, value_parser = pattern)]
+    pub(crate) hint_on_output: Option<LinePattern>,
+
+    /// Keep hints in this file, so that later runs leave the destination alone too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cool_off_file: Option<PathBuf>,
 
     /// Share the policy's budget with other processes of this host, in this file
     #[arg(long, value_name = "FILE")]
@@ -106,7 +149,7 @@ pub(crate) struct ExecFlags {
     pub(crate) shell: bool,
 
     /// The command and its arguments, behind `--`, passed on byte for byte
-    #[arg(last = true, required = true, value_name = "CMD",
+    #[arg(last = true, required_unless_present = "until", value_name = "CMD",
         value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
 }
@@ -134,6 +177,14 @@ fn output_mode() -> impl TypedValueParser<Value = OutputMode> {
         "last" => OutputMode::Last,
         _ => OutputMode::Stream,
     })
+}
+
+fn check(text: OsString) -> Result<Check, String> {
+    Check::parse(&text)
+}
+
+fn pattern(text: &str) -> Result<LinePattern, String> {
+    text.parse()
 }
 
 fn yes_or_no(text: &str) -> Result<bool, String> {

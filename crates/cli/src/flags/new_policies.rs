@@ -51,6 +51,10 @@ pub(crate) struct ChooseFlags {
     #[arg(long, value_name = "TIME")]
     slo: Option<String>,
 
+    /// The time within which 99 of 100 healthy attempts are answered [unknown]
+    #[arg(long, value_name = "TIME")]
+    p99: Option<String>,
+
     /// Does the destination limit its callers (429, Retry-After)? yes or no [no]
     #[arg(long, value_name = "YES|NO", num_args = 0..=1, require_equals = true, default_missing_value = "yes")]
     rate_limited: Option<String>,
@@ -96,6 +100,7 @@ impl ChooseFlags {
             QuestionKey::MinimumWait => &self.minimum_wait,
             QuestionKey::Background => &self.background,
             QuestionKey::Slo => &self.slo,
+            QuestionKey::P99 => &self.p99,
             QuestionKey::RateLimited => &self.rate_limited,
             QuestionKey::Layers => &self.layers,
         };

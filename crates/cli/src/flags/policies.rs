@@ -15,6 +15,10 @@ pub(crate) struct CallsFlags {
     #[arg(long, value_name = "TIME", value_parser = span, allow_hyphen_values = true)]
     slo: Option<Span>,
 
+    /// The time within which 99 of 100 healthy attempts are answered
+    #[arg(long, value_name = "TIME", value_parser = span, allow_hyphen_values = true)]
+    p99: Option<Span>,
+
     /// First attempts a second of one process
     #[arg(long, value_name = "N", value_parser = |text: &str| number(text, RPS), allow_negative_numbers = true)]
     rps: Option<f64>,
@@ -47,6 +51,7 @@ impl CallsFlags {
     pub(crate) fn over(&self, file: &Setting) -> Setting {
         Setting {
             slo: self.slo.or(file.slo),
+            p99: self.p99.or(file.p99),
             rps: self.rps.or(file.rps),
             fleet: self.fleet.or(file.fleet),
             downstream_capacity: self.downstream_capacity.or(file.downstream_capacity),

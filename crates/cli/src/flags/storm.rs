@@ -11,9 +11,10 @@ use stagger_replay::{AccessLogFormat as LogFormat, LogMap};
 use stagger_sim::{CATALOGUE, Equal, Law};
 
 use super::completions::Offers;
+use super::load::LoadFlags;
 use super::replay::ReplayFlags;
-use crate::outages::OUTAGES;
 use crate::policy_file::PolicyArgument;
+use crate::shipped::ShippedScenario;
 
 /// The end of its help.
 pub(super) const EXAMPLES: &str = "\
@@ -23,7 +24,10 @@ Examples:
   stagger storm list                            every scenario that ships
   stagger storm github-2026-08 --policy policy.toml  an outage that happened, under your policy
   stagger storm L1 --format csv                 one of them by its table, for a spreadsheet
-  stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second";
+  stagger storm --law full --callers 1000000 --runs 1   a million callers, in a second
+  stagger storm herd --callers 200 --law full --serve 127.0.0.1:7879  its server, on a port
+  stagger storm herd --callers 200 --law full --against http://127.0.0.1:7879/
+        its callers, in real time and beside the lab";
 
 /// Client ids are 32 bits and a waiting client takes some 100 bytes: 50 million are 5 GB.
 const MAX_CALLERS: i64 = 50_000_000;
@@ -120,6 +124,9 @@ pub(crate) struct StormFlags {
     #[command(flatten)]
     pub(crate) replay: ReplayFlags,
 
+    #[command(flatten)]
+    pub(crate) load: LoadFlags,
+
     /// Also write a page with the answer, the pictures and all figures: one HTML file
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
@@ -181,8 +188,8 @@ pub(super) fn threads() -> impl TypedValueParser<Value = NonZeroUsize> {
 
 /// A scenario by its name, or a file; an unknown one is refused where scenarios are found.
 fn scenarios() -> impl TypedValueParser<Value = OsString> {
-    let outages = OUTAGES.iter().map(|outage| outage.name);
+    let shipped = ShippedScenario::all().map(|shipped| shipped.name);
     let named = CATALOGUE.iter().map(|named| named.name);
-    let names: Vec<&str> = named.chain(["shapes", "list"]).chain(outages).collect();
+    let names: Vec<&str> = named.chain(["shapes", "list"]).chain(shipped).collect();
     Offers::of(&names, OsStringValueParser::new())
 }

@@ -36,6 +36,7 @@ impl CallFacts {
 pub(super) fn read(reader: &Reader<'_, '_>, flaws: &mut Vec<Flaw>) -> CallFacts {
     let setting = Setting {
         slo: kept(reader.above_zero("slo"), flaws),
+        p99: kept(reader.above_zero("p99"), flaws),
         rps: kept(reader.number("rps", RPS), flaws),
         fleet: kept(reader.count("fleet", FLEET), flaws),
         downstream_capacity: kept(reader.number("downstream_capacity", CAPACITY), flaws),

@@ -1,6 +1,7 @@
 //! Reports as text: a table for people, JSON and CSV for programs.
 
 mod answer;
+mod load;
 mod log_findings;
 mod measures;
 mod records;
@@ -10,6 +11,7 @@ mod sweep;
 mod table;
 
 pub(crate) use answer::YOURS;
+pub(crate) use load::{LoadReport, load_csv, load_json, load_table};
 pub(crate) use log_findings::LogFindings;
 pub(crate) use records::{csv, csv_lines, json, millis, page};
 pub(crate) use shapes::{shapes_csv, shapes_json, shapes_table};

@@ -1,7 +1,9 @@
 //! `[[arrivals]]` and `[[bystanders]]`: the first attempts of callers, and other callers, which are not compared.
 
 use stagger_core::{Instant, Policy, Ratio, Span};
-use stagger_sim::{ArrivalProcess, Bystanders, FirstCalls, Law, Ramp, RateStep, RunPlan, Schedule};
+use stagger_sim::{
+    ArrivalProcess, Bystanders, CallerLayer, FirstCalls, Law, Ramp, RateStep, RunPlan, Schedule,
+};
 use stagger_text::settings::{Flaw, Reader};
 
 use super::laws;
@@ -217,6 +219,7 @@ pub(super) fn read_bystanders(
             Some(caller) => caller,
             None => never(table, defaults)?,
         };
+        let caller = CallerLayer { criticality: laws::criticality(table)?, ..caller };
         table.done()?;
         all.push(Bystanders { arrivals, caller });
     }
@@ -227,7 +230,7 @@ pub(super) fn read_bystanders(
 fn never(
     table: &Reader<'_, '_>,
     (schedule, timeout): (Schedule, Option<Span>),
-) -> Result<stagger_sim::CallerLayer, Flaw> {
+) -> Result<CallerLayer, Flaw> {
     let caller = Law::NoRetry.caller(&schedule).map_err(|error| table.flaw(&error.to_string()))?;
     let timeout = table.above_zero("timeout")?.or(timeout);
     Ok(match timeout {

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use stagger_sim::{
-    ArrivalProcess, Away, Cancel, FirstCalls, Full, Hop, LedgerModel, Paying, Play, Propagation,
-    QueueDiscipline, Recovery, RunPlan, Scope, ServerRateLimit, Service, Trouble,
+    Abandonment, ArrivalProcess, Away, CacheFill, Cancel, FirstCalls, Full, Hop, LedgerModel,
+    Paying, Play, Propagation, QueueDiscipline, Recovery, Routing, RunPlan, Scope, ServerRateLimit,
+    Service, Shedding, Trouble,
 };
 use stagger_text::settings::Document;
 
@@ -94,9 +95,11 @@ fn every_trouble_can_be_written() {
         "kind = 'failing'\nshare = 0.5",
         "kind = 'slow'\nfactor = 2",
         "kind = 'forbid'\nshare = 0.5",
+        "kind = 'flush'\nshare = 0.5",
     ];
-    let texts = texts.map(|fault| format!("{ARRIVALS}[[fault]]\n{fault}"));
-    all(&texts.each_ref().map(String::as_str), 9, |plan| match plan.faults[0].trouble {
+    let cache = "[server]\nworkers = 1\ncache = { keys = 1, miss = '1s' }\n";
+    let texts = texts.map(|fault| format!("{ARRIVALS}{cache}[[fault]]\n{fault}"));
+    all(&texts.each_ref().map(String::as_str), 10, |plan| match plan.faults[0].trouble {
         Trouble::Refuse => 0,
         Trouble::RefuseFor(_) => 1,
         Trouble::PortClosed => 2,
@@ -106,6 +109,7 @@ fn every_trouble_can_be_written() {
         Trouble::Failing(_) => 6,
         Trouble::Slow(_) => 7,
         Trouble::Forbid(_) => 8,
+        Trouble::Flush(_) => 9,
     });
 }
 
@@ -143,13 +147,16 @@ fn every_kind_of_server_can_be_written() {
             None => usize::MAX,
         }
     });
-    let orders = ["oldest-first", "newest-first", "first-tries-first"];
+    let orders =
+        ["oldest-first", "newest-first", "first-tries-first", "by-criticality", "adaptive"];
     let orders = orders.map(|order| workers(&format!("order = '{order}'")));
-    all(&orders.each_ref().map(String::as_str), 3, |plan| {
+    all(&orders.each_ref().map(String::as_str), 5, |plan| {
         match plan.backend.workers.map(|workers| workers.order) {
             Some(QueueDiscipline::OldestFirst) => 0,
             Some(QueueDiscipline::NewestFirst) => 1,
             Some(QueueDiscipline::FirstTriesFirst) => 2,
+            Some(QueueDiscipline::ByCriticality) => 3,
+            Some(QueueDiscipline::Adaptive) => 4,
             None => usize::MAX,
         }
     });
@@ -167,6 +174,131 @@ fn every_kind_of_server_can_be_written() {
     ));
     assert!(whole.backend.cold_start.is_some() && whole.backend.shards == 4);
     assert!(whole.backend.workers.is_some_and(|workers| !workers.refusal.is_zero()));
+}
+
+#[test]
+fn every_balancer_can_be_written() {
+    let of = |more: &str| format!("{ARRIVALS}[server]\nservers = 3\n{more}");
+    let texts = ["round-robin", "random", "least-requests", "two-choices"];
+    let texts = texts.map(|routing| of(&format!("balancer = '{routing}'")));
+    all(&texts.each_ref().map(String::as_str), 4, |plan| {
+        match plan.backend.balancer.map(|balancer| balancer.routing) {
+            Some(Routing::RoundRobin) => 0,
+            Some(Routing::Random) => 1,
+            Some(Routing::LeastRequests) => 2,
+            Some(Routing::TwoChoices) => 3,
+            None => usize::MAX,
+        }
+    });
+    let whole = plan(&of("retry_elsewhere = true\neject = { failures = 3, most = 0.5 }\n\
+                          [[fault]]\nkind = 'refuse'\nserver = 2"));
+    let balancer = whole.backend.balancer.expect("it has servers");
+    assert!(balancer.retry_elsewhere && balancer.ejection.is_some_and(|it| it.failures == 3));
+    assert_eq!((whole.backend.shards, whole.faults[0].shard), (3, Some(2)));
+}
+
+#[test]
+fn every_reaction_to_load_can_be_written() {
+    let of = |more: &str| format!("{ARRIVALS}[server]\nworkers = 2\n{more}");
+    let texts = [
+        "",
+        "shed = { by = 'codel' }",
+        "shed = { by = 'fail-fast', target = '10ms' }",
+        "shed = { by = 'aimd', latency = '50ms' }",
+        "shed = { by = 'gradient', buffer = 0 }",
+    ];
+    let texts = texts.map(of);
+    all(&texts.each_ref().map(String::as_str), 5, |plan| {
+        match plan.backend.workers.map(|workers| workers.shedding) {
+            Some(Shedding::None) => 0,
+            Some(Shedding::CoDel { .. }) => 1,
+            Some(Shedding::FailFast { .. }) => 2,
+            Some(Shedding::Aimd { .. }) => 3,
+            Some(Shedding::Gradient { .. }) => 4,
+            None => usize::MAX,
+        }
+    });
+    let fills = ["answered", "worked"];
+    let fills = fills.map(|fill| {
+        of(&format!("cache = {{ keys = 9, miss = '1s', lifetime = '1m', fill = '{fill}' }}"))
+    });
+    all(&fills.each_ref().map(String::as_str), 2, |plan| {
+        match plan.backend.workers.and_then(|workers| workers.cache).map(|cache| cache.fill) {
+            Some(CacheFill::Answered) => 0,
+            Some(CacheFill::Worked) => 1,
+            None => usize::MAX,
+        }
+    });
+    let whole = plan(&of("crash = { at = 9, restart = '1s' }\n\
+                          scale = { most = 4, step = 1, delay = '1s' }"));
+    let workers = whole.backend.workers.expect("it has workers");
+    assert!(workers.crash.is_some() && workers.scaling.is_some_and(|it| it.most == 4));
+}
+
+#[test]
+fn every_user_and_criticality_can_be_written() {
+    let of = |more: &str| format!("{ARRIVALS}[users]\n{more}");
+    let texts = [
+        "",
+        "patience = '1s'",
+        "patience = '1s'\npatience_law = 'exponential'",
+        "patience = '1s'\npatience_law = 'lognormal'\nsigma = 0.5",
+    ];
+    let texts = texts.map(of);
+    all(&texts.each_ref().map(String::as_str), 4, |plan| match plan.users.patience {
+        None => 0,
+        Some(Abandonment::Fixed(_)) => 1,
+        Some(Abandonment::Exponential(_)) => 2,
+        Some(Abandonment::Lognormal { .. }) => 3,
+    });
+    let clicks = plan(&of("clicks = { share = 0.5, after = '1s' }")).users.clicks;
+    assert_eq!(clicks.map(|clicks| clicks.most), Some(10));
+    let words = ["critical-plus", "critical", "sheddable-plus", "sheddable"];
+    let words = words.map(|word| {
+        format!(
+            "{ARRIVALS}[laws]\ncriticality = '{word}'\n[[bystanders]]\n{}\ncriticality = '{word}'",
+            RULES[0]
+        )
+    });
+    all(&words.each_ref().map(String::as_str), 4, |plan| {
+        assert_eq!(plan.callers[0].criticality, plan.bystanders[0].caller.criticality);
+        plan.callers[0].criticality as usize
+    });
+}
+
+#[track_caller]
+fn refused(text: &str, why: &str) {
+    let text = format!("{ARRIVALS}{text}");
+    let document = Document::parse(&text).expect("it is TOML");
+    let flaw = read("s", &document, &ScenarioOverrides::default()).expect_err(&text);
+    let line = flaw.line("s.toml", &text);
+    assert!(line.contains(why), "{text}: {line}");
+}
+
+#[test]
+fn servers_and_users_are_refused_with_their_bounds() {
+    refused("[server]\nbalancer = 'random'", "set together with server.servers");
+    refused("[server]\nservers = 2\nbalancer = 'randon'", "did you mean random?");
+    refused("[server]\nservers = 1", "a whole number from 2 to 65536");
+    refused("[server]\nservers = 2\nshards = 2", "left out beside shards");
+    refused("[server]\nservers = 2\n[[fault]]\nkind = 'refuse'\nshard = 1", "fault.0.shard");
+    refused("[server]\nservers = 2\n[[fault]]\nkind = 'refuse'\nserver = 2", "from 0 to 1");
+    refused("[server]\nservers = 2\neject = { most = 1.5 }", "a number from 0 to 1");
+    refused("[server]\nshed = { by = 'codel' }", "set together with server.workers");
+    refused("[server]\nworkers = 1\nshed = { by = 'code' }", "did you mean codel?");
+    refused(
+        "[server]\nworkers = 1\nshed = { by = 'codel', target = '1s' }",
+        "at least target (1s)",
+    );
+    refused("[server]\nworkers = 1\nshed = { by = 'aimd' }", "server.shed.latency must be set");
+    refused("[server]\nworkers = 1\ncrash = { at = 5 }", "server.crash.restart must be set");
+    refused("[server]\nworkers = 9\nscale = { most = 5, step = 1, delay = '1s' }", "from 9 to");
+    refused("[server]\nworkers = 1\ncache = { keys = 5, mis = '1s' }", "server.cache");
+    refused("[[fault]]\nkind = 'flush'\nshare = 1", "a flush needs server.cache");
+    refused("[users]\npatience = '1s'\nsigma = 1", "set where patience_law is lognormal alone");
+    refused("[users]\npatience_law = 'fixed'", "set together with patience");
+    refused("[users]\nclicks = { share = 2, after = '1s' }", "a number from 0 to 1");
+    refused("[laws]\ncriticality = 'critcal'", "did you mean critical?");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `[laws]`, `[[layer]]` and `[vary]`: the laws that are compared, services that call services, and the values of one key.
 
 use stagger_core::{Policy, Span};
-use stagger_sim::{CallerLayer, Equal, Law, Schedule};
+use stagger_sim::{CallerLayer, Criticality, Equal, Law, Schedule};
 use stagger_text::nearest;
 use stagger_text::settings::{Flaw, Reader, Value, refused, shown};
 use toml::de::DeValue;
@@ -16,6 +16,7 @@ pub(super) struct Laws {
     pub(super) schedule: Schedule,
     pub(super) timeout: Option<Span>,
     pub(super) equal: Equal,
+    pub(super) criticality: Criticality,
 }
 
 /// Five laws of the default schedule, unless the table says otherwise.
@@ -23,17 +24,31 @@ pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Laws, Flaw> {
     let usual = [Law::Fixed, Law::None, Law::Equal, Law::Full, Law::Decorrelated].to_vec();
     let Some(table) = reader.table("laws")? else {
         let (schedule, equal) = (Schedule::default(), Equal::default());
-        return Ok(Laws { laws: usual, schedule, timeout: None, equal });
+        let criticality = Criticality::default();
+        return Ok(Laws { laws: usual, schedule, timeout: None, equal, criticality });
     };
     let laws = names(&table)?.unwrap_or(usual);
     let schedule = schedule(&table, Schedule::default())?;
     let timeout = table.above_zero("timeout")?;
     let equal = table.word("equal", &EQUAL)?.unwrap_or_default();
+    let criticality = criticality(&table)?;
     table.done()?;
-    Ok(Laws { laws, schedule, timeout, equal })
+    Ok(Laws { laws, schedule, timeout, equal, criticality })
 }
 
 const EQUAL: [(&str, Equal); 2] = [("attempts", Equal::Attempts), ("mean-wait", Equal::MeanWait)];
+
+const CRITICALITIES: [(&str, Criticality); 4] = [
+    ("critical-plus", Criticality::CriticalPlus),
+    ("critical", Criticality::Critical),
+    ("sheddable-plus", Criticality::SheddablePlus),
+    ("sheddable", Criticality::Sheddable),
+];
+
+/// How much the calls of a table matter.
+pub(super) fn criticality(table: &Reader<'_, '_>) -> Result<Criticality, Flaw> {
+    Ok(table.word("criticality", &CRITICALITIES)?.unwrap_or_default())
+}
 
 /// Base, cap and attempts of a table.
 pub(super) fn schedule(table: &Reader<'_, '_>, default: Schedule) -> Result<Schedule, Flaw> {

@@ -6,8 +6,11 @@ mod arrivals;
 #[cfg(test)]
 mod kinds_test;
 mod laws;
+mod overload;
 mod rows;
 mod server;
 mod story;
+mod tier;
+mod users;
 
 pub(crate) use story::{ScenarioOverrides, read};

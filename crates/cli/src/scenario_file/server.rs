@@ -9,6 +9,8 @@ use stagger_sim::{
 use stagger_text::settings::{Flaw, Reader, engine};
 
 use super::arrivals::instant;
+use super::overload::{self, MAX_QUEUE, MAX_WORKERS};
+use super::tier;
 
 /// Each has a ledger for every shard, and keeps it in memory.
 const MAX_PROCESSES: u32 = 1_000_000;
@@ -86,24 +88,20 @@ fn leases(table: &Reader<'_, '_>, processes: u32) -> Result<SharedBudget, Flaw> 
     Ok(SharedBudget { budget, lease, latency, loss, again, down, away })
 }
 
-/// More at once than any server works on.
-const MAX_WORKERS: u32 = 10_000_000;
-
-/// As many as there may be callers.
-const MAX_QUEUE: u32 = 50_000_000;
-
 /// Work that takes longer than a thousand times as long is a fault of its own kind: a stall.
 pub(super) const MAX_FACTOR: f64 = 1_000.0;
 
 /// Serves everybody at once, in no time, unless the table says otherwise.
 pub(super) fn read(reader: &Reader<'_, '_>) -> Result<Backend, Flaw> {
     let Some(server) = reader.table("server")? else { return Ok(Backend::UNLIMITED) };
+    let (shards, balancer) = tier::parts(&server)?;
     let backend = Backend {
         service: service(&server)?,
         workers: workers(&server)?,
         limit: limit(&server)?,
         cold_start: cold_start(&server)?,
-        shards: server.count("shards", (1, Backend::MAX_SHARDS))?.unwrap_or(1),
+        shards,
+        balancer,
     };
     server.done()?;
     Ok(backend)
@@ -165,25 +163,30 @@ fn service(server: &Reader<'_, '_>) -> Result<Service, Flaw> {
     }
 }
 
+const ORDERS: [(&str, QueueDiscipline); 5] = [
+    ("oldest-first", QueueDiscipline::OldestFirst),
+    ("newest-first", QueueDiscipline::NewestFirst),
+    ("first-tries-first", QueueDiscipline::FirstTriesFirst),
+    ("by-criticality", QueueDiscipline::ByCriticality),
+    ("adaptive", QueueDiscipline::Adaptive),
+];
+
 /// Without `workers` there is no queue, and nothing that could be said of one.
 fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
     let count = server.count("workers", (1, MAX_WORKERS))?;
     let queue = server.count("queue", (0, MAX_QUEUE))?;
     let full = server.word("full", &[("refuse", Full::Refuse), ("drop", Full::Drop)])?;
-    let order = server.word(
-        "order",
-        &[
-            ("oldest-first", QueueDiscipline::OldestFirst),
-            ("newest-first", QueueDiscipline::NewestFirst),
-            ("first-tries-first", QueueDiscipline::FirstTriesFirst),
-        ],
-    )?;
+    let order = server.word("order", &ORDERS)?;
     let cancel = server.word(
         "cancel",
         &[("never", Cancel::Never), ("expired", Cancel::Expired), ("hopeless", Cancel::Hopeless)],
     )?;
     let collapse = server.ratio("collapse", (0.0, 1.0))?;
     let refusal = server.span("refusal")?;
+    let shedding = overload::shedding(server)?;
+    let crash = overload::crash(server)?;
+    let scaling = overload::scaling(server, count.unwrap_or(1))?;
+    let cache = overload::cache(server)?;
     let Some(count) = count else {
         for (key, given) in [
             ("queue", queue.is_some()),
@@ -192,6 +195,10 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
             ("cancel", cancel.is_some()),
             ("collapse", collapse.is_some()),
             ("refusal", refusal.is_some()),
+            ("shed", shedding.is_some()),
+            ("crash", crash.is_some()),
+            ("scale", scaling.is_some()),
+            ("cache", cache.is_some()),
         ] {
             if given {
                 return Err(server.wrong(key, "set together with server.workers"));
@@ -207,6 +214,10 @@ fn workers(server: &Reader<'_, '_>) -> Result<Option<Workers>, Flaw> {
         cancel: cancel.unwrap_or_default(),
         collapse: collapse.unwrap_or(Ratio::ZERO),
         refusal: refusal.unwrap_or(Span::ZERO),
+        shedding: shedding.unwrap_or_default(),
+        crash,
+        scaling,
+        cache,
     }))
 }
 
@@ -259,9 +270,11 @@ enum FaultKind {
     Stall,
     Failing,
     Slow,
+    Flush,
 }
 
-const KINDS: [(&str, FaultKind); 8] = [
+const KINDS: [(&str, FaultKind); 9] = [
+    ("flush", FaultKind::Flush),
     ("forbid", FaultKind::Forbid),
     ("refuse", FaultKind::Refuse),
     ("port-closed", FaultKind::PortClosed),
@@ -280,8 +293,8 @@ pub(super) fn read_faults(reader: &Reader<'_, '_>, backend: &Backend) -> Result<
 fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
     let kind = table.need("kind", table.word("kind", &KINDS)?)?;
     let from = instant(table, "from")?.unwrap_or(Instant::ORIGIN);
-    let until = until(table, from)?;
-    let shard = table.count("shard", (0, backend.shards - 1))?;
+    let until = if matches!(kind, FaultKind::Flush) { from } else { until(table, from)? };
+    let shard = shard(table, backend)?;
     let trouble = match kind {
         FaultKind::Refuse => match table.span("retry_after")? {
             Some(after) => Trouble::RefuseFor(after),
@@ -297,6 +310,12 @@ fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
         FaultKind::Failing => {
             Trouble::Failing(table.need("share", table.ratio("share", (0.0, 1.0))?)?)
         }
+        FaultKind::Flush => {
+            if backend.workers.is_none_or(|workers| workers.cache.is_none()) {
+                return Err(table.flaw("a flush needs server.cache"));
+            }
+            Trouble::Flush(table.need("share", table.ratio("share", (0.0, 1.0))?)?)
+        }
         FaultKind::Slow => {
             Trouble::Slow(table.need("factor", table.ratio("factor", (1.0, MAX_FACTOR))?)?)
         }
@@ -306,6 +325,15 @@ fn one(table: &Reader<'_, '_>, backend: &Backend) -> Result<Fault, Flaw> {
         return Err(table.flaw("a hang or a stall must end: set lasts or until"));
     }
     Ok(Fault { from, until, shard, trouble })
+}
+
+/// The shard or the server that has it; all of them without a number.
+fn shard(table: &Reader<'_, '_>, backend: &Backend) -> Result<Option<u32>, Flaw> {
+    let last = backend.shards - 1;
+    if backend.balancer.is_none() {
+        return table.count("shard", (0, last));
+    }
+    table.count("server", (0, last))
 }
 
 /// Said as a length or as a time, or never.

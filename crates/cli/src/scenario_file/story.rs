@@ -4,14 +4,14 @@ use stagger_core::{Instant, Policy, Ratio, Span};
 use stagger_sim::{
     ArrivalProcess, Backend, Bystanders, CallerLayer, Equal, Fault, FirstTriesRule, Fleet, Hop,
     Law, LedgerModel, MeasurementPlan, Peak, Play, Propagation, Recovery, RunPlan, Scenario,
-    ScenarioCase, ScenarioEntry, StormOptions, Stretch,
+    ScenarioCase, ScenarioEntry, StormOptions, Stretch, Users,
 };
 use stagger_text::settings::{Document, Flaw, Reader, engine};
 
 use super::arrivals::{self, instant};
 use super::laws::{self, Laws, Layer};
 use super::rows::{self, OwnRow};
-use super::server;
+use super::{server, users};
 
 /// The sd of a mean falls with the root of the runs: a million of them give three digits more.
 const MAX_RUNS: u32 = 1_000_000;
@@ -87,6 +87,7 @@ struct Parts {
     watch: MeasurementPlan,
     layers: Vec<Layer>,
     propagation: Propagation,
+    users: Users,
     laws: Laws,
     policies: Vec<(String, Policy)>,
     /// The names of policies that are no rows, because layers, bystanders or rows use them.
@@ -147,6 +148,7 @@ fn parts(reader: &Reader<'_, '_>, given: &ScenarioOverrides) -> Result<Parts, Fl
         faults,
         layers,
         propagation: reader.word("propagation", &PROPAGATION)?.unwrap_or_default(),
+        users: users::read(reader)?,
         laws,
         policies,
         used,
@@ -175,6 +177,7 @@ fn with_given(laws: Laws, given: &ScenarioOverrides) -> Laws {
         schedule: options.schedule(laws.schedule),
         timeout: laws.timeout,
         equal: given.equal.unwrap_or(laws.equal),
+        criticality: laws.criticality,
     }
 }
 
@@ -209,7 +212,12 @@ fn entry(parts: &Parts, name: &str, caller: &CallerLayer) -> ScenarioEntry {
         Layer::Settled(settled) if never => single_attempt(settled),
         Layer::Settled(settled) => (**settled).clone(),
     };
-    let callers = parts.layers.iter().map(layer).map(|caller| asking(caller, parts.fleet.ledger));
+    let criticality = parts.laws.criticality;
+    let callers = parts
+        .layers
+        .iter()
+        .map(layer)
+        .map(|caller| CallerLayer { criticality, ..asking(caller, parts.fleet.ledger) });
     let other = |other: &Bystanders| Bystanders {
         caller: asking(other.caller.clone(), parts.fleet.ledger),
         ..other.clone()
@@ -223,6 +231,7 @@ fn entry(parts: &Parts, name: &str, caller: &CallerLayer) -> ScenarioEntry {
         faults: parts.faults.clone(),
         bystanders: parts.bystanders.iter().map(other).collect(),
         propagation: parts.propagation,
+        users: parts.users,
         watch: parts.watch,
     };
     ScenarioEntry { name: name.to_owned(), play: Play::Run(Box::new(plan)) }

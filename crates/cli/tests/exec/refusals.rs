@@ -19,6 +19,12 @@ fn a_wrong_flag_was_not_named_with_its_bound() {
         (&["--base", "5"], "'5' for '--base <TIME>'"),
         (&["--base", "2s", "--cap", "1s"], "'1s' for '--cap': must be at least --base (2s)"),
         (&["--factor", "0.5"], "'--factor'"),
+        (&["--factor", "3", "--jitter", "decorrelated"], "'3' for '--factor': must be left out"),
+        (&["--until", "tcp://db"], "must be tcp://HOST:PORT"),
+        (&["--until", "true", "--retry-on-exit", "1"], "cannot be used with"),
+        (&["--hook-timeout", "0s"], "'--hook-timeout': must be above zero"),
+        (&["--hint-on-exit", "75"], "as in 75=5m"),
+        (&["--cool-off-file", "/nonesuch/file"], "--cool-off-file: /nonesuch/file"),
         (&["--jitter", "gauss"], "must be none, full"),
         (&["--jitter", "proportional:1.5"], "with R from 0 to 1"),
         (&["--deadline", "0s"], "'0s' for '--deadline': must be above zero"),
@@ -36,7 +42,12 @@ fn a_wrong_flag_was_not_named_with_its_bound() {
         let text = refusal(flags);
         assert!(text.contains(expected), "{flags:?}: {text}");
     }
-    assert_eq!(run(&["true"]).code, Some(2));
+    let end = run(&["--attempts", "2", "true"]);
+    assert!(
+        end.code == Some(2) && end.stderr.contains("as in 'stagger exec -- true'"),
+        "{}",
+        end.stderr
+    );
     assert_eq!(run(&[]).code, Some(2));
 }
 

@@ -169,3 +169,16 @@ fn a_command_that_was_cut_short_left_the_terminal_without_echo() {
     session.sees("off");
     assert!(session.rest().contains(" echo "));
 }
+
+#[test]
+fn ctrl_c_did_not_reach_a_hook_or_a_check_and_the_script_went_on() {
+    let hook =
+        r#""$0" exec -q --base 1ms --before-retry 'echo begun; exec sleep 60' -- sh -c 'exit 3'"#;
+    let check = r#""$0" exec -q --until 'echo begun; exec sleep 60' -- true"#;
+    for command in [hook, check] {
+        let mut session = Session::script(&format!("stty tostop; {command}; echo went on"));
+        session.sees("begun");
+        session.press("\x03");
+        assert!(!session.rest().contains("went on"), "{command}");
+    }
+}

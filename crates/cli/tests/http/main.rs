@@ -2,6 +2,8 @@
 
 mod attempts;
 mod command;
+mod curl;
 mod endings;
 mod output;
 mod refusals;
+mod tls;

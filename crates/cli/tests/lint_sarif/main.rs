@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
+use stagger_explain::Code;
 
 use schema::Schema;
 
@@ -67,4 +68,50 @@ fn a_log_that_breaks_the_schema_passed() {
         let faults = schema.faults(&broken);
         assert!(faults.iter().any(|fault| fault.starts_with(place)), "{place}: {faults:?}");
     }
+}
+
+/// The blocks of the file, each a policy with one fault, by the names of their files.
+fn faults() -> Vec<(String, &'static str)> {
+    let blocks = FAULTS.split("\n\n").filter(|block| block.contains("[policy."));
+    blocks.enumerate().map(|(number, block)| (format!("{number:02}.toml"), block)).collect()
+}
+
+#[test]
+fn a_fault_of_a_folder_was_missed_or_told_twice_or_at_another_line() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lint-sarif/folder");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.join("faults")).expect("a folder");
+    let mut expected = Vec::new();
+    for (name, block) in faults() {
+        fs::write(folder.join("faults").join(&name), block).expect("written");
+        let lines = block.lines().enumerate();
+        let named = lines.filter_map(|(line, text)| Some((line, text.strip_prefix("# ")?)));
+        let codes = named.filter(|(_, code)| code.parse::<Code>().is_ok());
+        // The finding is at the line below, and lines are counted from 1.
+        expected.extend(
+            codes.map(|(line, code)| (code.to_owned(), format!("faults/{name}"), line + 2)),
+        );
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stagger"));
+    let output =
+        command.args(["lint", "faults", "--format", "sarif"]).current_dir(&folder).output();
+    let log: Value =
+        serde_json::from_slice(&output.expect("built for this test").stdout).expect("JSON");
+    assert_eq!(Schema::of(OASIS).faults(&log), Vec::<String>::new());
+    let results = log["runs"][0]["results"].as_array().expect("a list").iter();
+    let mut found: Vec<_> = results
+        .map(|result| {
+            let place = &result["locations"][0]["physicalLocation"];
+            let text = |value: &Value| value.as_str().expect("a text").to_owned();
+            let line = place["region"]["startLine"].as_u64().expect("a number");
+            let line = usize::try_from(line).expect("a line of a small file");
+            (text(&result["ruleId"]), text(&place["artifactLocation"]["uri"]), line)
+        })
+        .collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+    let mut codes: Vec<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+    codes.sort_unstable();
+    assert_eq!(expected.iter().map(|(code, ..)| code.as_str()).collect::<Vec<_>>(), codes);
 }

@@ -61,6 +61,9 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
     if command.starts_with("stagger serve") && !command.contains("--check") {
         return processes::serve(fixture, &command);
     }
+    if command.starts_with("stagger storm") && command.contains(" --serve ") {
+        return processes::scenario_server(fixture, &command);
+    }
     if command.starts_with("stagger store") {
         processes::fill_store(fixture, &command)?;
     }

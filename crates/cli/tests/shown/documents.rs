@@ -9,14 +9,19 @@ use crate::check::{Unplayed, play_all};
 const PACKAGE: &str = "runs another package, which ./test does";
 const TRANSCRIPT: &str = "five commands and a receiver beside them: scripts/transcript plays them";
 
+const CHECKED: &str = "checks what is not there; tests/exec/until.rs has its own";
+
 /// The commands that are not played here.
-const UNPLAYED: [Unplayed; 13] = [
+const UNPLAYED: [Unplayed; 16] = [
     ("README.md", "./test", "runs this test among all others"),
     ("docs/dispatcher.md", "stagger serve", TRANSCRIPT),
     ("docs/dispatcher.md", "APP=", TRANSCRIPT),
     ("docs/dispatcher.md", "SECRET=", TRANSCRIPT),
     ("docs/dispatcher.md", "python3", TRANSCRIPT),
     ("docs/dispatcher.md", "curl", TRANSCRIPT),
+    ("docs/exec.md", "stagger exec --attempts unlimited", CHECKED),
+    ("docs/exec.md", "stagger exec --attempts 20", CHECKED),
+    ("docs/exec.md", "stagger exec --attempts 10", CHECKED),
     ("docs/operations.md", "export", "names a database that is not there"),
     ("docs/operations.md", "stagger serve", "needs that database; tests/postgres.rs has its own"),
     ("docs/guides/breakers.md", "STAGGER_TEST_REDIS=", PACKAGE),

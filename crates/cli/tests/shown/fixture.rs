@@ -1,10 +1,11 @@
 //! The folder in which commands are played: the files that they name, and programs that fetch from a server
 //! which fails first.
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use stagger_testkit::server::{BlockingServer, Reaction, Script, SeenRequest};
@@ -33,9 +34,10 @@ const SYSTEM: [(&str, &str); 2] = [("/run/lock", "lock"), ("/usr/local/share/man
 /// The folder of the manual's pages.
 pub(crate) const PAGES: &str = "pages";
 
-/// A folder with what the examples name.
+/// A folder with what the examples name, and the servers that they have started.
 pub(crate) struct Fixture {
     pub(crate) folder: PathBuf,
+    pub(crate) servers: RefCell<Vec<Child>>,
 }
 
 /// The end of a command, and the requests that the server got.
@@ -49,7 +51,8 @@ impl Fixture {
         static MADE: AtomicUsize = AtomicUsize::new(0);
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("shown-{}-{number}", std::process::id());
-        let fixture = Self { folder: PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name) };
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let fixture = Self { folder, servers: RefCell::default() };
         let _ = fs::remove_dir_all(&fixture.folder);
         for folder in ["lock", "policies", "manifests", ".zfunc", ".config/fish/completions"] {
             fs::create_dir_all(fixture.folder.join(folder)).expect("a folder");
@@ -128,6 +131,9 @@ impl Fixture {
 
 impl Drop for Fixture {
     fn drop(&mut self) {
+        for server in self.servers.get_mut() {
+            let _ = server.kill().and_then(|()| server.wait());
+        }
         // What a failed test leaves behind shows why it failed.
         if !std::thread::panicking() {
             let _ = fs::remove_dir_all(&self.folder);

@@ -41,12 +41,17 @@ const FOLLOWS: &str = "goes on until there is a storm; tests/watch.rs has its ow
 const SEARCH: &str = "takes minutes without optimization; tests/tune.rs has smaller worlds";
 
 /// The examples that are not played here.
-const UNPLAYED: [Unplayed; 12] = [
+const UNPLAYED: [Unplayed; 13] = [
     ("stagger tune --help", "stagger tune --load 100", SEARCH),
     ("stagger tune --help", "stagger tune --scenario", SEARCH),
     ("stagger tune --help", "stagger tune --from-log", SEARCH),
     ("stagger tune --help", "stagger tune --outage", SEARCH),
     ("stagger tune --help", "stagger tune --policy", SEARCH),
+    (
+        "stagger exec --help",
+        "stagger exec --attempts unlimited",
+        "waits for a database that is not there; tests/exec/until.rs has its own",
+    ),
     ("stagger serve --help", "stagger serve --store", DATABASE),
     ("stagger store --help", "stagger store check --store", DATABASE),
     ("stagger store migrate --help", "stagger store migrate", DATABASE),

@@ -1,4 +1,4 @@
-//! Commands that run until a signal ends them: the dispatcher and the demo.
+//! Commands that run until a signal ends them: the dispatcher, the server of a scenario and the demo.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -26,6 +26,19 @@ pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
     match (reply.starts_with("HTTP/1.1 200 "), status.success()) {
         (true, true) => Ok(()),
         _ => Err(format!("is not ready ({reply}), or ends with {status}")),
+    }
+}
+
+/// Starts the server of a scenario, waits until it listens, and leaves it to the commands after it.
+pub(crate) fn scenario_server(fixture: &Fixture, command: &str) -> Result<(), String> {
+    let mut child = start(fixture, command);
+    let mut line = String::new();
+    let mut errors = BufReader::new(child.stderr.take().expect("piped"));
+    let read = errors.read_line(&mut line);
+    fixture.servers.borrow_mut().push(child);
+    match read.is_ok() && line.starts_with("serving ") {
+        true => Ok(()),
+        false => Err(format!("does not serve: {line}")),
     }
 }
 

@@ -15,10 +15,11 @@ use uuid::Uuid;
 use crate::shared;
 pub(crate) use crate::shared::{application, id, submission};
 
-/// Within which time a node that died is replaced.
-const LEASE: Span = Span::from_millis(500);
+/// A node that died is replaced within this time. It is real time: a lease that a loaded machine can miss would be lost
+/// in tests that are about something else.
+const LEASE: Span = Span::from_secs(3);
 /// No test waits for longer than this.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Nodes on one store.
 pub(crate) struct Fleet {

@@ -44,7 +44,7 @@ async fn sign_in(address: std::net::SocketAddr, key: &str) -> String {
 }
 
 /// The routes of the page by method, and the least role for each.
-const ROUTES: [(&str, &str, Role); 28] = [
+const ROUTES: [(&str, &str, Role); 29] = [
     ("GET", "/", Role::Viewer),
     ("GET", "/ui", Role::Viewer),
     ("GET", "/ui/applications", Role::Viewer),

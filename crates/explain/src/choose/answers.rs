@@ -21,6 +21,8 @@ pub enum QuestionKey {
     Background,
     /// The longest time that a call may take.
     Slo,
+    /// The time within which nearly all healthy attempts are answered.
+    P99,
     /// Does the destination limit its callers?
     RateLimited,
     /// The number of services one behind the other.
@@ -39,6 +41,7 @@ impl QuestionKey {
             Self::MinimumWait => "minimum-wait",
             Self::Background => "background",
             Self::Slo => "slo",
+            Self::P99 => "p99",
             Self::RateLimited => "rate-limited",
             Self::Layers => "layers",
         }
@@ -75,6 +78,8 @@ pub struct Answers {
     pub background: bool,
     /// The longest time that a call may take in all, 10 ms to 30 days.
     pub slo: Option<Span>,
+    /// The time within which 99 of 100 healthy attempts are answered, where that is known: 1 us to an hour.
+    pub p99: Option<Span>,
     /// Whether the destination limits its callers and says so (429, Retry-After).
     pub rate_limited: bool,
     /// Services one behind the other, each of which could retry: 1 to 10.
@@ -100,6 +105,7 @@ impl Answers {
     pub fn setting(&self) -> Setting {
         Setting {
             slo: self.slo,
+            p99: self.p99,
             rps: self.rps,
             fleet: Some(self.callers),
             downstream_capacity: None,
@@ -119,6 +125,7 @@ impl Default for Answers {
             minimum_wait: None,
             background: false,
             slo: None,
+            p99: None,
             rate_limited: false,
             layers: 1,
         }
@@ -135,6 +142,8 @@ const RPS: (f64, f64) = (0.001, 1_000_000.0);
 const MIN_SLO: Span = Span::from_millis(10);
 /// A month: what may take longer is a schedule, not a call.
 const MAX_SLO: Span = Span::from_secs(30 * 24 * 60 * 60);
+/// A call within a host, up to the longest request that any server holds open.
+const P99: (Span, Span) = (Span::from_micros(1), Span::from_secs(60 * 60));
 /// A day: the cap of webhook schedules.
 const MAX_WAIT: Span = Span::from_secs(24 * 60 * 60);
 
@@ -156,6 +165,7 @@ impl Answers {
             QuestionKey::MinimumWait => self.minimum_wait = known(text, wait)?,
             QuestionKey::Background => self.background = yes(key, text)?,
             QuestionKey::Slo => self.slo = known(text, slo)?,
+            QuestionKey::P99 => self.p99 = known(text, p99)?,
             QuestionKey::RateLimited => self.rate_limited = yes(key, text)?,
             QuestionKey::Layers => self.layers = count(key, text, MAX_LAYERS)?,
         }
@@ -181,6 +191,9 @@ impl Answers {
             QuestionKey::MinimumWait => span(self.minimum_wait),
             QuestionKey::Background => yes(self.background),
             QuestionKey::Slo => span(self.slo),
+            QuestionKey::P99 => {
+                self.p99.map_or_else(|| "unknown".to_owned(), |p99| p99.to_string())
+            }
             QuestionKey::RateLimited => yes(self.rate_limited),
             QuestionKey::Layers => self.layers.to_string(),
         }
@@ -232,6 +245,13 @@ fn wait(text: &str) -> Result<Span, ConfigError> {
 
 fn slo(text: &str) -> Result<Span, ConfigError> {
     within(QuestionKey::Slo, text, (MIN_SLO, MAX_SLO))
+}
+
+fn p99(text: &str) -> Result<Span, ConfigError> {
+    let (least, most) = P99;
+    let bound = format!("a span from {least} to {most}, or unknown");
+    let span = text.parse().ok().filter(|span| (least..=most).contains(span));
+    span.ok_or_else(|| ConfigError::new(QuestionKey::P99.name(), text, bound))
 }
 
 fn within(key: QuestionKey, text: &str, (least, most): (Span, Span)) -> Result<Span, ConfigError> {

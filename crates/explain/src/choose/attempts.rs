@@ -29,6 +29,15 @@ impl Draft<'_> {
             (_, false, false) => USUAL,
             (_, false, true) => LAYERED,
         };
+        self.attempts = self.attempts.min(self.most_at_pace());
+    }
+
+    /// The attempts that five sixths of the SLO hold when each takes the p99 of a healthy one, at least one; the
+    /// waits have the other sixth.
+    fn most_at_pace(&self) -> u32 {
+        let (Some(slo), Some(p99)) = (self.answers.slo, self.answers.p99) else { return u32::MAX };
+        let room = slo.as_nanos() / 6 * 5;
+        u32::try_from(room / p99.as_nanos().max(1)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The reason for as many attempts as there are in the end.
@@ -38,6 +47,9 @@ impl Draft<'_> {
             (Repeat::Never, _) => "not idempotent: after a timeout nobody knows whether it was \
                                    carried out, so it is sent once"
                 .to_owned(),
+            (_, n) if n == self.most_at_pace() => {
+                "the first one counts; the SLO has no time for more at the p99 of each".to_owned()
+            }
             (_, 1) => "no wait that is long enough fits into a sixth of the SLO".to_owned(),
             (_, n) if n < asked => {
                 format!(
@@ -77,10 +89,19 @@ impl Draft<'_> {
                 self.deadline = slo;
                 let each = third(slo).saturating_sub(self.waits()).as_nanos() / attempts;
                 let each = neat(Span::from_nanos(each));
-                let most = usual.max(twentieth(slo));
-                self.attempt_timeout = each.min(most);
+                let healthy = self.healthy().min(slo);
+                let most = usual.max(twentieth(slo)).max(healthy);
+                self.attempt_timeout = each.clamp(healthy, most);
                 self.because("limits.deadline", "the SLO: an answer after it is load without use");
                 let reason = match attempts {
+                    _ if each < healthy && healthy == slo => {
+                        "all of the SLO, which is less than three times the p99: retries answer \
+                         failures, not silence"
+                    }
+                    _ if each < healthy => {
+                        "three times the p99, so that no healthy attempt is repeated while the \
+                         server works on it"
+                    }
                     _ if each > most => "longer than this without an answer is a dead connection",
                     1 => "a third of the SLO: the rest is for those above",
                     _ => {
@@ -91,8 +112,9 @@ impl Draft<'_> {
                 self.because("limits.attempt_timeout", reason);
             }
             None => {
-                self.attempt_timeout = usual;
-                let all = usual.saturating_mul(attempts).saturating_add(self.waits());
+                self.attempt_timeout = usual.max(self.healthy());
+                let all = self.attempt_timeout.saturating_mul(attempts);
+                let all = all.saturating_add(self.waits());
                 let all = all.saturating_add(self.longest_hint());
                 self.deadline = Span::from_secs(all.as_secs_ceil());
                 self.because(
@@ -103,7 +125,9 @@ impl Draft<'_> {
                         "holds all attempts and their longest waits; an SLO would say better"
                     },
                 );
-                let reason = if self.answers.background {
+                let reason = if self.attempt_timeout > usual {
+                    "three times the p99, so that no healthy attempt is repeated while the server works on it"
+                } else if self.answers.background {
                     "a minute of silence is a dead connection; raise it for calls that work longer"
                 } else {
                     "without it a call that hangs takes the whole deadline; set it to a few times the usual p99"
@@ -111,6 +135,29 @@ impl Draft<'_> {
                 self.because("limits.attempt_timeout", reason);
             }
         }
+    }
+}
+
+/// The time limit of an attempt as a multiple of the p99: an overload makes healthy attempts slower too.
+const HEALTHY: u64 = 3;
+
+impl Draft<'_> {
+    /// The shortest time limit that leaves healthy attempts alone; zero where their pace is unknown.
+    fn healthy(&self) -> Span {
+        self.answers.p99.map_or(Span::ZERO, |p99| p99.saturating_mul(HEALTHY))
+    }
+
+    /// The advice where the time limit of an attempt came from the SLO alone.
+    pub(super) fn advise_pace(&mut self) {
+        if self.answers.p99.is_some() {
+            return;
+        }
+        let limit = self.attempt_timeout;
+        self.note(format!(
+            "Compare attempt_timeout ({limit}) with the p99 of healthy attempts, or answer `p99`. \
+             Attempts that are cut off sooner are repeated while the server still works on them; \
+             at a high load that alone keeps it overloaded."
+        ));
     }
 }
 

@@ -191,6 +191,7 @@ impl Draft<'_> {
             ));
         }
         if self.attempts > 1 {
+            self.advise_pace();
             self.note(
                 "Keep one retrier for each destination and share it: budget and breaker protect \
                  only those who share them.",

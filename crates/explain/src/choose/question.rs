@@ -25,6 +25,7 @@ impl Question {
             QuestionKey::Retryable => true,
             QuestionKey::Idempotent
             | QuestionKey::Slo
+            | QuestionKey::P99
             | QuestionKey::Background
             | QuestionKey::Callers => so_far.retryable,
             QuestionKey::Rps
@@ -36,7 +37,7 @@ impl Question {
 }
 
 /// All questions, in their order.
-pub const QUESTIONS: [Question; 9] = [
+pub const QUESTIONS: [Question; 10] = [
     Question {
         key: QuestionKey::Retryable,
         ask: "Do failures of these calls heal by themselves?",
@@ -124,6 +125,22 @@ pub const QUESTIONS: [Question; 9] = [
                 "deadline = SLO; the worst case takes a third of it, half for the waits and half for the attempts",
             ),
             ("none", "a deadline that holds all attempts and all waits"),
+        ],
+    },
+    Question {
+        key: QuestionKey::P99,
+        ask: "Within which time are 99 of 100 healthy attempts answered (the p99)?",
+        why: "an attempt that is cut off sooner is repeated while the server still works on it",
+        form: "a time such as 80ms, or unknown",
+        branches: &[
+            (
+                "known",
+                "attempt_timeout of at least three times that, and only attempts that fit into the SLO at that pace",
+            ),
+            (
+                "unknown",
+                "attempt_timeout by the SLO alone: compare it with the p99 before it ships",
+            ),
         ],
     },
     Question {

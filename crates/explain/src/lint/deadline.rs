@@ -11,8 +11,9 @@ use crate::{Code, PolicyFinding, Setting};
 /// An attempt that fewer calls come to is in nobody's plan.
 const ALMOST_NEVER: f64 = 0.01;
 
-pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>) {
+pub(super) fn lint(policy: &Policy, setting: &Setting, found: &mut Vec<PolicyFinding>) {
     found.extend(hanging(policy));
+    found.extend(cut_off(policy, setting));
     if !retrying(policy) {
         return;
     }
@@ -22,7 +23,7 @@ pub(super) fn lint(policy: &Policy, _: &Setting, found: &mut Vec<PolicyFinding>)
         let below = if idle.is_some() { None } else { below_base(policy, deadline, &reached) };
         found.extend(idle);
         found.extend(below);
-        found.extend(filled(policy, deadline));
+        found.extend(filled(policy, deadline, setting));
     }
 }
 
@@ -98,8 +99,12 @@ fn below_base(policy: &Policy, deadline: Span, reached: &[f64]) -> Option<Policy
 }
 
 /// A server that hangs is tried once.
-fn filled(policy: &Policy, deadline: Span) -> Option<PolicyFinding> {
+fn filled(policy: &Policy, deadline: Span, setting: &Setting) -> Option<PolicyFinding> {
     let timeout = policy.limits().attempt_timeout()?;
+    let half = Span::from_nanos(deadline.as_nanos() / 2);
+    if setting.p99.is_some_and(|p99| half < p99.saturating_mul(ROOM)) {
+        return None; // two such attempts would cut healthy ones off
+    }
     let shortest = policy.backoff().range(1).0;
     // When no second attempt ever starts, it is not the timeout's doing.
     (fits(policy, shortest) && !fits(policy, timeout.saturating_add(shortest))).then(|| {
@@ -110,10 +115,34 @@ fn filled(policy: &Policy, deadline: Span) -> Option<PolicyFinding> {
                 "an attempt that times out after {timeout} leaves no time for another one before \
                  the deadline of {deadline}"
             ),
+            format!("attempt_timeout = \"{}\" at most, so that two fit", rounded_down(half)),
+        )
+    })
+}
+
+/// The time limit of an attempt as a multiple of the p99 of a healthy one: an overload makes those slower too.
+const ROOM: u64 = 3;
+
+/// Healthy attempts that are cut off. A server that does not notice works on both, so that the limit
+/// itself can overload it (Bronson et al., "Metastable Failures in Distributed Systems", HotOS 2021).
+fn cut_off(policy: &Policy, setting: &Setting) -> Option<PolicyFinding> {
+    let p99 = setting.p99?;
+    let limits = policy.limits();
+    let limit = limits.attempt_timeout().into_iter().chain(limits.deadline()).min()?;
+    let then = if retrying(policy) { "repeated while the server works on it" } else { "lost" };
+    (limit < p99).then(|| {
+        PolicyFinding::error(
+            Code::TimeoutBelowP99,
+            if limits.attempt_timeout() == Some(limit) {
+                "limits.attempt_timeout"
+            } else {
+                "limits.deadline"
+            },
             format!(
-                "attempt_timeout = \"{}\" at most, so that two fit",
-                rounded_down(Span::from_nanos(deadline.as_nanos() / 2))
+                "an attempt has {limit}, and 1 healthy attempt in 100 takes more than {p99}: it is \
+                 cut off, and {then}"
             ),
+            format!("at least \"{}\", three times the p99", p99.saturating_mul(ROOM)),
         )
     })
 }

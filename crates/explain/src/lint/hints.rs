@@ -61,27 +61,28 @@ pub(super) fn over_slo(policy: &Policy, setting: &Setting, found: &mut Vec<Polic
     if worst.is_some_and(|worst| worst <= slo) {
         found.extend(hinted(policy, slo, &fix));
     }
-    match worst {
-        None => found.push(PolicyFinding::error(
+    found.extend(match worst {
+        None => Some(PolicyFinding::error(
             Code::OverSlo,
             key,
             format!("nothing bounds the call, and its SLO is {slo}"),
             fix,
         )),
-        Some(worst) if worst > slo => found.push(PolicyFinding::error(
+        Some(worst) if worst > slo => Some(PolicyFinding::error(
             Code::OverSlo,
             key,
             format!("the worst case is {worst}, above the SLO of {slo}"),
             fix,
         )),
-        Some(worst) if worst > third => found.push(PolicyFinding::warning(
+        // Where the pace of the attempts is known, choosing their number by it is better than a third.
+        Some(worst) if worst > third && setting.p99.is_none() => Some(PolicyFinding::warning(
             Code::OverSloThird,
             key,
             format!("the worst case is {worst}, above a third of the SLO of {slo}"),
             fix,
         )),
-        Some(_) => {}
-    }
+        Some(_) => None,
+    });
 }
 
 /// A call within its SLO as long as the server asks for no wait.

@@ -139,8 +139,8 @@ pub(super) fn why(key: &str) -> &'static str {
 /// The remarks on every policy of Envoy.
 pub(super) fn notes(imported: &mut Imported) {
     imported.note(
-        "Envoy draws retry N from 0 to (2^N - 1) times the base by its documentation; here it is full \
-         jitter under a ceiling that doubles: the same first retry and cap, less growth between.",
+        "Envoy's page has retry N drawn from 0 to (2^N - 1) times the base; its code, and the policy, \
+         draw it from 0 to 2^(N-1) times the base, below the cap.",
     );
     imported.note("Envoy decides by retry_on what is retried; here the caller's classifiers do.");
 }

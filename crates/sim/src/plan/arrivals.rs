@@ -173,7 +173,8 @@ impl ArrivalProcess {
     }
 
     /// The next call of a closed client after the one of this id ended, if it makes one.
-    pub(crate) fn next_call(&self, seed: u64, id: u32, ended: Instant) -> Option<Instant> {
+    #[must_use]
+    pub fn next_call(&self, seed: u64, id: u32, ended: Instant) -> Option<Instant> {
         let Self::Closed { think, until, .. } = *self else { return None };
         let draws = RandomStream::new(seed, Purpose::Think);
         let at = ended + exponential(think, &mut draws.at(id, 0));
@@ -275,8 +276,9 @@ fn calls_of<E: Entropy>(
 }
 
 impl ArrivalTimes {
-    /// The caller of the last call, if a client makes many.
-    pub(crate) fn client(&self) -> Option<u32> {
+    /// The client of the last call, if it makes many.
+    #[must_use]
+    pub fn client(&self) -> Option<u32> {
         let last = self.made.checked_sub(1)? as usize;
         match &self.rule {
             ArrivalRule::Clients(calls) => calls.get(last).map(|call| call.1),

@@ -2,6 +2,8 @@
 
 use stagger_core::{Instant, Ratio, Span};
 
+use super::{Autoscaling, Balancer, Cache, Crash, Shedding};
+
 /// A backend of one or more equal shards; by default one that serves every attempt immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backend {
@@ -16,6 +18,8 @@ pub struct Backend {
     /// Shards; an attempt goes to the shard of its call. From 1 to [`Backend::MAX_SHARDS`],
     /// and numbers beyond are read as the nearest of these.
     pub shards: u32,
+    /// The balancer that chooses a shard for every attempt: they are equal servers of one tier then.
+    pub balancer: Option<Balancer>,
 }
 
 /// The time that the work on one attempt takes.
@@ -72,6 +76,14 @@ pub struct Workers {
     /// Refusals that take all of the workers' time leave none for work: receive livelock (Mogul and
     /// Ramakrishnan, ACM TOCS 15(3), 1997).
     pub refusal: Span,
+    /// What is refused before the queue is full.
+    pub shedding: Shedding,
+    /// The load under which it falls over; none when `None`.
+    pub crash: Option<Crash>,
+    /// Workers that come and go with the load.
+    pub scaling: Option<Autoscaling>,
+    /// A cache whose misses are further work.
+    pub cache: Option<Cache>,
 }
 
 /// The answer to an attempt that finds the queue full.
@@ -94,6 +106,13 @@ pub enum QueueDiscipline {
     NewestFirst,
     /// First attempts before retries, and of each the one that has waited longest.
     FirstTriesFirst,
+    /// By the [criticality](super::Criticality) of the call, and of each the one that has waited longest. An
+    /// attempt that finds the queue full takes the place of the last one of the lowest criticality below
+    /// its own.
+    ByCriticality,
+    /// The attempt that has waited longest while the queue was empty within the last 100 ms, and the one
+    /// that came last otherwise (adaptive LIFO; Maurer, "Fail at Scale", ACM Queue 13(8), 2015).
+    Adaptive,
 }
 
 /// The treatment of attempts whose callers no longer wait.
@@ -148,6 +167,7 @@ impl Backend {
         limit: None,
         cold_start: None,
         shards: 1,
+        balancer: None,
     };
 
     /// So many workers that take `service` for an attempt, behind a queue.
@@ -195,6 +215,10 @@ impl Workers {
             cancel: Cancel::Never,
             collapse: Ratio::ZERO,
             refusal: Span::ZERO,
+            shedding: Shedding::None,
+            crash: None,
+            scaling: None,
+            cache: None,
         }
     }
 }
@@ -263,6 +287,8 @@ pub enum Trouble {
     Failing(Ratio),
     /// Work that starts takes this many times as long.
     Slow(Ratio),
+    /// At the start of the trouble this share of every cache is lost, whenever it ends.
+    Flush(Ratio),
 }
 
 impl Fault {

@@ -3,7 +3,7 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Instant, Policy, Span};
 
-use super::{ArrivalProcess, Hop, RunPlan, Trouble};
+use super::{ArrivalProcess, Hop, RunPlan, Trouble, Users};
 
 /// A caller between two attempts: an event with two words in the queue.
 const WAITING: u64 = 32;
@@ -43,7 +43,11 @@ impl RunPlan {
             keeps && fault.until > Instant::ORIGIN
         });
         let slow = self.backend.workers.is_none() && self.backend.service.mean() > Span::ZERO;
-        budgets || hangs || slow || self.hop != Hop::None || self.callers.len() > 1 || self.lasts()
+        // A user's patience, and the server that a retry avoids, are kept with the call.
+        let remembers = self.backend.balancer.is_some_and(|balancer| balancer.retry_elsewhere)
+            || self.users != Users::default();
+        let layers = self.callers.len() > 1;
+        budgets || hangs || slow || remembers || layers || self.hop != Hop::None || self.lasts()
     }
 
     /// Whether callers make more attempts than an event has room for before all are served, so that each

@@ -4,7 +4,7 @@
 use stagger_core::budget::BudgetPlan;
 use stagger_core::{Instant, Policy, Ratio, Span};
 
-use super::{ArrivalProcess, Backend, Fault, Hop, MeasurementPlan};
+use super::{ArrivalProcess, Backend, Fault, Hop, MeasurementPlan, Users};
 use crate::law::{Foreign, Law, Schedule};
 use crate::plan::Stretch;
 
@@ -29,6 +29,8 @@ pub struct RunPlan {
     pub bystanders: Vec<Bystanders>,
     /// Whether the end of an outer attempt reaches the layers further in.
     pub propagation: Propagation,
+    /// The people behind the calls of the outermost layer.
+    pub users: Users,
     /// The measurements.
     pub watch: MeasurementPlan,
 }
@@ -99,6 +101,7 @@ impl RunPlan {
             faults: Vec::new(),
             bystanders: Vec::new(),
             propagation: Propagation::None,
+            users: Users::default(),
             watch: MeasurementPlan::default(),
         }
     }
@@ -112,13 +115,30 @@ pub struct CallerLayer {
     /// A delay law that the engine does not offer, for comparison. The policy's own delay is zero
     /// then, and this one is waited.
     pub foreign: Option<Foreign>,
+    /// How much its calls matter to a server that serves by criticality.
+    pub criticality: Criticality,
+}
+
+/// How much a call matters, in the words of Google's SRE book: servers under load serve the first ones first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Criticality {
+    /// Calls whose failure users notice most.
+    CriticalPlus = 0,
+    /// Calls whose failure users notice.
+    #[default]
+    Critical = 1,
+    /// Calls that may fail for some time: batch work.
+    SheddablePlus = 2,
+    /// Calls that may fail for long.
+    Sheddable = 3,
 }
 
 impl CallerLayer {
     /// A caller under the engine's policy.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
-        Self { policy, foreign: None }
+        Self { policy, foreign: None, criticality: Criticality::Critical }
     }
 
     /// The same caller, who gives up every attempt after this; unchanged where its policy excludes
@@ -136,7 +156,8 @@ impl Law {
     /// # Errors
     /// The settings that the engine refuses: a cap below the base, or no attempts.
     pub fn caller(self, schedule: &Schedule) -> Result<CallerLayer, stagger_core::ConfigError> {
-        Ok(CallerLayer { policy: self.policy(schedule)?, foreign: Foreign::of(self, schedule) })
+        let foreign = Foreign::of(self, schedule);
+        Ok(CallerLayer { foreign, ..CallerLayer::new(self.policy(schedule)?) })
     }
 }
 

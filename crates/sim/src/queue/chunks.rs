@@ -12,6 +12,10 @@ pub(super) struct List {
 
 impl List {
     pub(super) const EMPTY: Self = Self { head: NONE, fill: FULL };
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
 }
 
 /// Chunks of events, used again as soon as they are empty.
@@ -66,6 +70,12 @@ impl ChunkPool {
             next: 0,
             end: part.fill as usize,
         })
+    }
+
+    /// The number of chunks of a list.
+    pub(super) fn count(&self, list: List) -> usize {
+        let next = |&chunk: &u32| (chunk != NONE).then(|| self.links[chunk as usize].head);
+        std::iter::successors(Some(list.head), next).count() - 1
     }
 
     /// Frees the chunks of a list.

@@ -47,8 +47,7 @@ fn placements(
     name: &str,
     caller: &CallerLayer,
 ) -> Result<Vec<(String, Vec<CallerLayer>)>, ConfigError> {
-    let single =
-        CallerLayer { policy: caller.policy.to_builder().max_attempts(1).build()?, foreign: None };
+    let single = CallerLayer::new(caller.policy.to_builder().max_attempts(1).build()?);
     if name == Law::NoRetry.name() {
         return Ok(vec![(name.to_owned(), vec![single; SERVICES])]);
     }

@@ -2,11 +2,13 @@
 
 use stagger_core::{Cause, Entropy, Hint, Instant, Outcome, Ratio, Span, Verdict};
 
+use super::balancer::BalancerState;
+use super::cache::CacheState;
 use super::faults::Faults;
-use super::station::Limiter;
-use super::station::{QueueAdmission, QueuedAttempt, Station};
+use super::limiter::Limiter;
+use super::station::Station;
 use crate::dist::{exponential, lognormal, pareto};
-use crate::plan::{Backend, Cancel, Fault, Service, Trouble};
+use crate::plan::{Backend, Fault, Service, Trouble};
 use crate::streams::{Purpose, RandomStream};
 
 /// The answer to an attempt that reaches the backend, before any work on it.
@@ -14,34 +16,21 @@ use crate::streams::{Purpose, RandomStream};
 pub(crate) enum Admission {
     /// The attempt is answered so, at this instant.
     Answer(Instant, Outcome),
-    /// The attempt goes on to [`BackendState::enter`].
+    /// The attempt asks for a worker.
     Enter,
     /// The attempt is never answered.
     Silence,
 }
 
-/// The place of an attempt that asks for a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Placement {
-    /// A worker starts the attempt and ends it at this instant.
-    Started(Instant),
-    /// The attempt waits in the queue.
-    Queued,
-    /// The queue is full, and the attempt is refused.
-    Refused,
-    /// The queue is full, and a worker refuses the attempt when it is free.
-    RefusedLater,
-    /// The queue is full, and the attempt is never answered.
-    Dropped,
-}
-
 /// The backend of a plan while a run is played.
 #[derive(Debug)]
 pub(crate) struct BackendState<'p> {
-    backend: &'p Backend,
-    faults: Faults<'p>,
-    limiters: Vec<Limiter>,
-    stations: Vec<Station>,
+    pub(super) backend: &'p Backend,
+    pub(super) faults: Faults<'p>,
+    pub(super) limiters: Vec<Limiter>,
+    pub(super) stations: Vec<Station>,
+    balancer: Option<BalancerState>,
+    pub(super) caches: Vec<CacheState>,
     services: RandomStream,
     failures: RandomStream,
     shards: RandomStream,
@@ -68,17 +57,27 @@ impl<'p> BackendState<'p> {
                 .flat_map(|&rule| vec![Limiter::new(rule); shards])
                 .collect(),
             stations: vec![Station::default(); shards],
+            balancer: backend
+                .balancer
+                .map(|rule| BalancerState::new(rule, backend.shard_count(), seed)),
+            caches: caches(backend, faults, seed),
             services: RandomStream::new(seed, Purpose::Service),
             failures: RandomStream::new(seed, Purpose::Failure),
             shards: RandomStream::new(seed, Purpose::Shard),
         }
     }
 
-    /// The shard of a call.
+    /// The balancer, if shards are servers behind one.
+    #[inline]
+    pub(crate) const fn balancer(&mut self) -> Option<&mut BalancerState> {
+        self.balancer.as_mut()
+    }
+
+    /// The shard of a call; the first one where a balancer chooses for every attempt.
     #[inline]
     pub(crate) fn shard_of(&self, id: u32) -> u32 {
         let shards = self.backend.shard_count();
-        if shards == 1 {
+        if shards == 1 || self.balancer.is_some() {
             return 0;
         }
         let word = u128::from(self.shards.at(id, 0).next_u64());
@@ -102,7 +101,8 @@ impl<'p> BackendState<'p> {
             return Admission::Answer(now, throttled);
         }
         if self.backend.workers.is_some() {
-            return Admission::Enter;
+            let crashed = self.stations[shard as usize].up_from > now;
+            return if crashed { Admission::Answer(now, PORT_CLOSED) } else { Admission::Enter };
         }
         let Some(start) = self.faults.end_of_stall(shard, now) else { return Admission::Silence };
         let done = start + self.work(start, shard, id, number);
@@ -134,67 +134,6 @@ impl<'p> BackendState<'p> {
         }
     }
 
-    /// An attempt that [`receive`](Self::receive) let in asks for a worker.
-    pub(crate) fn enter(&mut self, now: Instant, shard: u32, job: QueuedAttempt) -> Placement {
-        let Some(rules) = &self.backend.workers else { return Placement::Refused };
-        let stalled = self.faults.stalled(shard);
-        match self.stations[shard as usize].enter(rules, job, stalled) {
-            QueueAdmission::Start => {
-                Placement::Started(now + self.work(now, shard, job.id, job.number))
-            }
-            QueueAdmission::Wait => Placement::Queued,
-            QueueAdmission::WaitForRefusal => Placement::RefusedLater,
-            QueueAdmission::Refuse => Placement::Refused,
-            QueueAdmission::Drop => Placement::Dropped,
-        }
-    }
-
-    /// Whether an attempt that asks for a worker now is refused immediately.
-    #[inline]
-    pub(crate) fn refuses_at_once(&self, shard: u32) -> bool {
-        let Some(rules) = &self.backend.workers else { return false };
-        let stalled = self.faults.stalled(shard);
-        self.stations[shard as usize].refuses_at_once(rules, stalled)
-    }
-
-    /// A worker of this shard is done: it is free.
-    pub(crate) fn leave(&mut self, shard: u32) {
-        self.stations[shard as usize].leave();
-    }
-
-    /// The next attempt to start in this shard, with its end; `drop` hears of those that are taken
-    /// out of the queue and not started. `None` when nothing can start.
-    pub(crate) fn start_next(
-        &mut self,
-        now: Instant,
-        shard: u32,
-        waited_for: impl Fn(&QueuedAttempt) -> bool,
-        mut drop: impl FnMut(QueuedAttempt),
-    ) -> Option<(QueuedAttempt, Instant)> {
-        let rules = self.backend.workers.as_ref()?;
-        if self.faults.stalled(shard) {
-            return None;
-        }
-        loop {
-            let job = self.stations[shard as usize].next(rules)?;
-            if job.refused {
-                self.stations[shard as usize].start();
-                return Some((job, now + rules.refusal));
-            }
-            let end = now + self.work(now, shard, job.id, job.number);
-            let hopeless = match rules.cancel {
-                Cancel::Never => false,
-                Cancel::Expired => !waited_for(&job),
-                Cancel::Hopeless => !waited_for(&job) || end > job.give_up,
-            };
-            if !hopeless {
-                self.stations[shard as usize].start();
-                return Some((job, end));
-            }
-            drop(job);
-        }
-    }
-
     /// The outcome of work on an attempt that ends now.
     #[inline]
     pub(crate) fn result(&self, shard: u32, id: u32, number: u32) -> Outcome {
@@ -221,7 +160,7 @@ impl<'p> BackendState<'p> {
     }
 
     #[inline]
-    fn work(&self, now: Instant, shard: u32, id: u32, number: u32) -> Span {
+    pub(super) fn work(&self, now: Instant, shard: u32, id: u32, number: u32) -> Span {
         let mut draw = self.services.at(id, number);
         let usual = match self.backend.service {
             Service::Fixed(time) => time,
@@ -240,8 +179,17 @@ impl<'p> BackendState<'p> {
             Some(rules) => self.stations[shard as usize].crowded(rules, usual),
             None => usual,
         };
-        self.faults.stretched(crowded, shard, now)
+        self.faults.stretched(crowded, shard, now, self.stations[shard as usize].up_from)
     }
+}
+
+/// A cache for each shard, if there is a rule for them.
+fn caches(backend: &Backend, faults: &[Fault], seed: u64) -> Vec<CacheState> {
+    let rule = backend.workers.as_ref().and_then(|rules| rules.cache.as_ref());
+    let shards = 0..backend.shard_count();
+    rule.into_iter()
+        .flat_map(|rule| shards.clone().map(|shard| CacheState::new(rule, shard, faults, seed)))
+        .collect()
 }
 
 /// Whether every attempt is answered as soon as it is made.

@@ -72,15 +72,22 @@ impl<'p> Faults<'p> {
         }
     }
 
-    /// The time that work of this usual length takes when it starts now.
+    /// The time that work of this usual length takes when it starts now, in a server that last restarted
+    /// after a crash at `restarted`.
     #[inline]
-    pub(super) fn stretched(&self, usual: Span, shard: u32, now: Instant) -> Span {
+    pub(super) fn stretched(
+        &self,
+        usual: Span,
+        shard: u32,
+        now: Instant,
+        restarted: Instant,
+    ) -> Span {
         let slowed = match first(&self.slow, shard).map(|fault| fault.trouble) {
             Some(Trouble::Slow(factor)) => factor.of_span(usual),
             _ => usual,
         };
         match self.cold_start {
-            Some(cold) => warming(slowed, cold, now - self.came_up(shard, now)),
+            Some(cold) => warming(slowed, cold, now - self.came_up(shard, now).max(restarted)),
             None => slowed,
         }
     }
@@ -108,6 +115,8 @@ impl<'p> Faults<'p> {
                 | Trouble::Forbid(_)
                 | Trouble::Hang
                 | Trouble::Silence => at_arrival.push(fault),
+                // Caches know their losses from the beginning.
+                Trouble::Flush(_) => {}
             }
         }
         let edges = all.iter().flat_map(|fault| [fault.from, fault.until]);
@@ -116,9 +125,11 @@ impl<'p> Faults<'p> {
 
     fn came_up(&self, shard: u32, now: Instant) -> Instant {
         let outages = self.all.iter().filter(|fault| {
-            !matches!(fault.trouble, Trouble::Failing(_) | Trouble::Slow(_) | Trouble::Forbid(_))
-                && fault.until <= now
-                && fault.shard.is_none_or(|own| own == shard)
+            let is_outage = !matches!(
+                fault.trouble,
+                Trouble::Failing(_) | Trouble::Slow(_) | Trouble::Forbid(_) | Trouble::Flush(_)
+            );
+            is_outage && fault.until <= now && fault.shard.is_none_or(|own| own == shard)
         });
         outages.map(|fault| fault.until).max().unwrap_or(Instant::ORIGIN)
     }

@@ -8,9 +8,9 @@ use super::callers::{Callers, SendState};
 use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Ticket};
 use super::traffic::Traffic;
 use crate::ledgers::LeaseRequest;
-use crate::plan::Propagation;
+use crate::plan::{Criticality, Propagation};
 use crate::queue::{CallerEvent, Class, Queue};
-use crate::server::{Admission, Placement, QueuedAttempt, REFUSED};
+use crate::server::{Admission, CrashLoss, Placement, QueuedAttempt, REFUSED};
 
 impl<'a, Q: Queue> Callers<'a, Q> {
     /// An attempt sets out.
@@ -28,8 +28,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let last = self.plan.calls_backend(who.layer);
         if last && self.at_once {
             self.score.attempt(who.id, number, self.is_bystander(who.layer));
-            match self.traffic.backend.receive(now, who.shard, who.id, number) {
+            let place = self.place(now, who, number);
+            match self.traffic.backend.receive(now, place, who.id, number) {
                 Admission::Answer(at, outcome) if at <= now => {
+                    self.answered_at_once(now, place, &outcome);
                     if outcome.verdict == Verdict::Ok {
                         let wanted = who.parent.is_none_or(|outer| self.slab.is_wanted(outer));
                         self.score.finished(wanted);
@@ -37,13 +39,16 @@ impl<'a, Q: Queue> Callers<'a, Q> {
                     return SendState::Answered(outcome);
                 }
                 // A caller that a full queue refuses need not be kept: of a large herd that is nearly all.
-                Admission::Enter if self.traffic.backend.refuses_at_once(who.shard) => {
+                Admission::Enter if self.traffic.backend.refuses_at_once(place) => {
+                    self.answered_at_once(now, place, &REFUSED);
                     return SendState::Answered(REFUSED);
                 }
                 admission => {
                     let ticket = self.take_off(who, session, launched, (give_up, false));
                     self.expect_timeout(ticket, give_up);
-                    self.received(now, who.shard, ticket, give_up, admission);
+                    self.begin_at_server(ticket, place);
+                    let criticality = self.plan.caller(who.layer).criticality;
+                    self.received(now, place, ticket, (give_up, criticality), admission);
                 }
             }
             return SendState::UnderWay;
@@ -53,7 +58,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let ticket = self.take_off(who, session, launched, (give_up, connected));
         self.expect_timeout(ticket, give_up);
         if !last {
-            self.queue.push(Traffic::reach(now, ticket, None, give_up, false));
+            let unmarked = (false, Criticality::Critical);
+            self.queue.push(Traffic::reach(now, ticket, None, give_up, unmarked));
         } else if connected {
             self.set_out(now, ticket, (who.shard, who.layer), give_up);
         } else {
@@ -83,7 +89,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let ticket = Ticket { id: who.id, slot: who.slot, number: launched.attempt.number };
         if let Some(kept) = self.slab.get(who.slot, who.id) {
             let since = self.score.now();
-            kept.flights.push(AttemptInFlight { launched, since, give_up, connected });
+            kept.flights.push(AttemptInFlight {
+                launched,
+                since,
+                give_up,
+                connected,
+                server: None,
+            });
         }
         ticket
     }
@@ -91,8 +103,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     /// An attempt is on its way to the backend.
     fn set_out(&mut self, now: Instant, ticket: Ticket, place: (u32, u8), give_up: Instant) {
         let at = now + self.traffic.there(ticket.id, ticket.number);
-        let other = self.is_bystander(place.1);
-        self.queue.push(Traffic::reach(at, ticket, Some(place.0), give_up, other));
+        let marks = (self.is_bystander(place.1), self.plan.caller(place.1).criticality);
+        self.queue.push(Traffic::reach(at, ticket, Some(place.0), give_up, marks));
     }
 
     fn expect_timeout(&mut self, ticket: Ticket, give_up: Instant) {
@@ -120,6 +132,8 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             shard,
             ledger,
             parent,
+            last_server: None,
+            clicks: 0,
         });
     }
 
@@ -132,8 +146,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         event: CallerEvent,
     ) {
         self.score.attempt(ticket.id, ticket.number, Traffic::is_of_others(event));
+        let shard = self.place_sent(now, ticket, shard);
         let admission = self.traffic.backend.receive(now, shard, ticket.id, ticket.number);
-        self.received(now, shard, ticket, Instant::from_nanos(event.words()[1]), admission);
+        let give_up = Instant::from_nanos(event.words()[1]);
+        let criticality = Traffic::criticality(event);
+        self.received(now, shard, ticket, (give_up, criticality), admission);
     }
 
     /// Handles the backend's admission of an attempt whose caller is kept.
@@ -142,7 +159,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         now: Instant,
         shard: u32,
         ticket: Ticket,
-        give_up: Instant,
+        (give_up, criticality): (Instant, Criticality),
         admission: Admission,
     ) {
         match admission {
@@ -150,14 +167,48 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             Admission::Answer(at, outcome) => self.answer(now, ticket, at, outcome),
             Admission::Enter => {
                 let Ticket { id, slot, number } = ticket;
-                let job = QueuedAttempt { id, slot, number, give_up, refused: false };
-                match self.traffic.backend.enter(now, shard, job) {
-                    Placement::Started(end) => self.queue.push(Traffic::finish(end, &job, shard)),
-                    Placement::Queued => self.score.track.enqueue(),
-                    Placement::Refused => self.answer(now, ticket, now, REFUSED),
-                    Placement::RefusedLater | Placement::Dropped => {}
-                }
+                let job = QueuedAttempt {
+                    id,
+                    slot,
+                    number,
+                    give_up,
+                    since: now,
+                    shed_at: Instant::FAR,
+                    criticality,
+                    refused: false,
+                };
+                self.enter(now, shard, job);
             }
+        }
+    }
+
+    /// An attempt asks for a worker.
+    fn enter(&mut self, now: Instant, shard: u32, job: QueuedAttempt) {
+        match self.traffic.backend.enter(now, shard, job) {
+            Placement::Started(work) => self.queue.push(Traffic::finish(&work, &job, shard)),
+            Placement::Queued => self.score.track.enqueue(),
+            Placement::Replaced(other) => {
+                self.answer(now, Traffic::ticket_of(&other), now, REFUSED);
+            }
+            Placement::Crashed(loss) => self.crash(now, loss),
+            Placement::Refused => self.answer(now, Traffic::ticket_of(&job), now, REFUSED),
+            Placement::RefusedLater | Placement::Dropped => {}
+        }
+        self.scale(now, shard);
+    }
+
+    /// A server falls over, and all callers with attempts in it hear that their connections are gone.
+    fn crash(&mut self, now: Instant, loss: CrashLoss) {
+        self.score.track.queued -= loss.waited;
+        for job in &loss.attempts {
+            self.answer(now, Traffic::ticket_of(job), now, REFUSED);
+        }
+    }
+
+    /// The load of a server has changed, and it may get more workers.
+    pub(super) fn scale(&mut self, now: Instant, shard: u32) {
+        if let Some(at) = self.traffic.backend.scale(now, shard) {
+            self.queue.push(CallerEvent::new(at, Class::Resume, shard));
         }
     }
 
@@ -182,6 +233,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     /// An answer, the backend's or an inner layer's, is where its caller was.
     pub(super) fn hear_inner(&mut self, now: Instant, ticket: Ticket, outcome: Outcome) {
         if let Some(flight) = self.land(now, ticket) {
+            self.tell_balancer(now, &flight, &outcome);
             self.settle(now, ticket, &flight, &outcome);
         }
     }
@@ -190,6 +242,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     pub(super) fn time_out(&mut self, now: Instant, ticket: Ticket) {
         if let Some(flight) = self.land(now, ticket) {
             let outcome = Outcome::new(Verdict::Transient).with_cause(Cause::Timeout);
+            self.tell_balancer(now, &flight, &outcome);
             self.settle(now, ticket, &flight, &outcome);
         }
     }
@@ -200,6 +253,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         let mut flights = kept.flights.iter();
         let index = flights.position(|flight| flight.launched.attempt.number == ticket.number)?;
         let (flight, client) = (kept.flights.swap_remove(index), kept.who.client);
+        self.left(&flight);
         self.let_go(now, client, &flight);
         Some(flight)
     }
@@ -235,8 +289,9 @@ impl<Q: Queue> Callers<'_, Q> {
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "as `arrival` made them")]
     pub(super) fn arrive(&mut self, event: CallerEvent) {
-        // OK because the tag is the number of a source, and the word that of a client.
-        let (id, source, client) = (event.id(), event.tag() as u8, event.words()[0] as u32);
+        // OK because the tag is the number of a source, and the words are a client and its clicks.
+        let (id, source) = (event.id(), event.tag() as u8);
+        let [client, clicks] = event.words().map(|word| word as u32);
         self.calls = self.calls.max(id + 1);
         if self.plain {
             self.score.arrival();
@@ -263,6 +318,8 @@ impl<Q: Queue> Callers<'_, Q> {
             shard,
             ledger,
             parent,
+            last_server: None,
+            clicks,
         });
     }
 

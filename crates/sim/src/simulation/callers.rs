@@ -5,7 +5,7 @@ use stagger_core::{Instant, Outcome, Policy, Verdict};
 
 use super::score::{Played, Score};
 use super::slab;
-use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket, are_plain};
+use super::slab::{AttemptInFlight, CallIdentity, NOWHERE, Slab, Ticket, are_plain, ask_nothing};
 use super::traffic::{Connections, Traffic};
 use super::turns::{QUEUED, Turns, may_queue};
 use crate::ledgers::FleetLedgers;
@@ -23,12 +23,16 @@ pub(super) struct Callers<'a, Q> {
     pub(super) traffic: Traffic<'a>,
     pub(super) score: Score,
     pub(super) delays: RandomStream,
+    pub(super) patience: RandomStream,
+    pub(super) clicks: RandomStream,
     pub(super) connections: Connections,
     /// Calls that wait for a place by a concurrency limit, and whether any may.
     pub(super) turns: Turns,
     pub(super) queues: bool,
     /// Whether no caller need be kept, see [`plain`](super::plain).
     pub(super) plain: bool,
+    /// Whether no caller that is refused need be kept.
+    pub(super) asks_nothing: bool,
     /// Whether an attempt is at the backend as soon as it is made.
     pub(super) at_once: bool,
     pub(super) seed: u64,
@@ -59,10 +63,13 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             traffic: Traffic::new(plan, seed),
             score: Score::new(plan),
             delays: RandomStream::new(seed, Purpose::Delay),
+            patience: RandomStream::new(seed, Purpose::Patience),
+            clicks: RandomStream::new(seed, Purpose::Click),
             connections: Connections::new(&plan.fleet),
             turns: Turns::default(),
             queues: plan.all_callers().any(|caller| may_queue(&caller.policy)),
             plain: are_plain(plan),
+            asks_nothing: ask_nothing(plan),
             at_once: plan.fleet.connections.is_none() && plan.hop == Hop::None,
             seed,
             calls: 0,
@@ -100,7 +107,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
     }
 
     #[inline]
-    pub(super) fn begin_call(&mut self, who: CallIdentity) {
+    pub(super) fn begin_call(&mut self, mut who: CallIdentity) {
         let (now, ledger) = (self.score.now(), who.ledger);
         let policy = self.policy(who.layer);
         let ledger = self.ledgers.of(ledger);
@@ -109,19 +116,35 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             None => Call::idempotent(),
         };
         let (session, act) = Session::start(policy, ledger, call, now);
+        if self.needs_keeping(&who) {
+            self.slab.keep(&mut who, session.detach());
+            self.expect_patience(now, &who);
+        }
         self.follow(now, who, session, act);
     }
 
     /// A caller whose state came along with the event has waited long enough.
     #[inline]
     pub(super) fn wake_parked(&mut self, event: CallerEvent) {
+        if self.asks_nothing && self.is_refused(event) {
+            return self.wake_refused(event);
+        }
         let (now, id) = (event.at(), event.id());
         self.score.track.retrying -= 1;
         let shard = self.traffic.backend.shard_of(id);
         let ledger = self.ledgers.number(0, id, shard);
-        let (client, parent) = (id, None);
-        let who =
-            CallIdentity { id, client, slot: NOWHERE, layer: 0, source: 0, shard, ledger, parent };
+        let who = CallIdentity {
+            id,
+            client: id,
+            slot: NOWHERE,
+            layer: 0,
+            source: 0,
+            shard,
+            ledger,
+            parent: None,
+            last_server: None,
+            clicks: 0,
+        };
         let mut session = slab::call(event).unpark(self.policy(0));
         let act = session.on_wake(self.ledgers.of(ledger), now);
         self.follow(now, who, session, act);
@@ -248,7 +271,11 @@ impl<'a, Q: Queue> Callers<'a, Q> {
             false => self.wakes_at(caller, who.id, session.retry().attempts(), at),
         };
         let at_home = who.slot == NOWHERE && who.client == who.id;
-        let may_park = at_home && who.layer == 0 && who.source == 0;
+        let may_park = at_home
+            && who.layer == 0
+            && who.source == 0
+            && who.last_server.is_none()
+            && !self.has_user(who);
         let call = if may_park { session.park() } else { None };
         let parked = call.and_then(|call| slab::wake(at, who.id, &call, &caller.policy));
         self.queue.push(parked.unwrap_or_else(|| {
@@ -275,6 +302,7 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         if who.slot != NOWHERE {
             let flights = self.slab.release(who.slot);
             for flight in &flights {
+                self.left(flight);
                 let mut draw = self.delays.at(who.id, flight.launched.attempt.number);
                 let ledger = self.ledgers.of(who.ledger);
                 Session::abandon(ledger, now, flight.launched, &mut draw);
@@ -291,7 +319,10 @@ impl<'a, Q: Queue> Callers<'a, Q> {
         } else {
             self.score.over(&done);
         }
-        self.think(now, who.id, who.client, who.source);
+        let succeeded = done.stop == Stop::Succeeded;
+        if succeeded || !self.click_again(now, who) {
+            self.think(now, who.id, who.client, who.source);
+        }
     }
 
     #[inline]

@@ -1,16 +1,17 @@
 //! The loop over events, and what each kind of event does.
 
-use stagger_core::Instant;
+use stagger_core::{Instant, Verdict};
 
 use super::callers::Callers;
 use super::score::Played;
 use super::slab;
 use super::slab::{Slab, Ticket};
-use super::traffic::Traffic;
+use super::traffic::{FinishedWork, Traffic};
 use super::turns::QUEUED;
+use super::users::PATIENCE;
 use crate::plan::{ArrivalTimes, RunPlan};
 use crate::queue::{CallerEvent, Class, Queue, Wheel};
-use crate::server::{QueuedAttempt, REFUSED};
+use crate::server::{QueueTurn, QueuedAttempt, REFUSED};
 
 /// The machine that plays runs; one may be used for many, and keeps its memory between them.
 ///
@@ -147,6 +148,7 @@ impl<Q: Queue> Callers<'_, Q> {
                 self.hear(now, ticket, Traffic::outcome(event));
             }
             Class::Failed | Class::Served => self.hear_inner(now, ticket, Traffic::outcome(event)),
+            Class::Timeout if kind == PATIENCE => self.lose_patience(now, ticket),
             Class::Timeout => self.time_out(now, ticket),
             Class::Hedge => self.hedge(now, ticket),
             Class::Reach => match Traffic::shard(event) {
@@ -161,29 +163,44 @@ impl<Q: Queue> Callers<'_, Q> {
     }
 
     /// A worker is done with an attempt, and takes the next.
-    fn finish_work(&mut self, now: Instant, ticket: Ticket, (shard, refused): (u32, bool)) {
-        self.traffic.backend.leave(shard);
+    fn finish_work(&mut self, now: Instant, ticket: Ticket, work: FinishedWork) {
+        let FinishedWork { shard, refused, miss, crashes } = work;
+        let backend = &mut self.traffic.backend;
+        if backend.has_lost(shard, crashes) {
+            return;
+        }
+        backend.leave(now, shard, ticket.id, ticket.number);
         let outcome = match refused {
             true => REFUSED,
-            false => self.traffic.backend.result(shard, ticket.id, ticket.number),
+            false => backend.result(shard, ticket.id, ticket.number),
         };
+        if miss && outcome.verdict == Verdict::Ok {
+            backend.fill(now, shard, self.slab.waits_for(ticket));
+        }
         self.answer(now, ticket, now, outcome);
         self.start_work(now, shard);
     }
 
     /// Free workers of this shard take what waits.
     fn start_work(&mut self, now: Instant, shard: u32) {
-        let Self { traffic, slab, score, queue, .. } = self;
-        let track = &mut score.track;
-        let waited_for = |job: &QueuedAttempt| slab.waits_for(Traffic::ticket_of(job));
+        self.scale(now, shard);
         let mut dropped = 0;
-        while let Some((job, end)) =
-            traffic.backend.start_next(now, shard, waited_for, |_| dropped += 1)
-        {
-            track.queued -= u64::from(!job.refused);
-            queue.push(Traffic::finish(end, &job, shard));
+        loop {
+            let Self { traffic, slab, .. } = &mut *self;
+            let waited_for = |job: &QueuedAttempt| slab.waits_for(Traffic::ticket_of(job));
+            match traffic.backend.start_next(now, shard, waited_for, |_| dropped += 1) {
+                None => break,
+                Some(QueueTurn::Started(job, work)) => {
+                    self.score.track.queued -= u64::from(work.waited);
+                    self.queue.push(Traffic::finish(&work, &job, shard));
+                }
+                Some(QueueTurn::Refused(job)) => {
+                    self.score.track.queued -= 1;
+                    self.answer(now, Traffic::ticket_of(&job), now, REFUSED);
+                }
+            }
         }
-        track.queued -= dropped;
+        self.score.track.queued -= dropped;
     }
 
     /// The wait for another copy is over.

@@ -5,7 +5,7 @@ use stagger_core::budget::BudgetPlan;
 use stagger_core::retry::{Detached, Launched, Parked};
 use stagger_core::{Instant, Policy, Span};
 
-use crate::plan::{Hop, LedgerModel, MOST_PARKED_ATTEMPTS, RunPlan};
+use crate::plan::{Hop, LedgerModel, MOST_PARKED_ATTEMPTS, RunPlan, Users};
 use crate::queue::{CallerEvent, Class};
 use crate::server::answers_at_once;
 
@@ -24,6 +24,10 @@ pub(super) struct CallIdentity {
     pub(super) ledger: u32,
     /// The attempt of the caller one layer further out that this call is made for.
     pub(super) parent: Option<Ticket>,
+    /// The server that a balancer chose for the last attempt.
+    pub(super) last_server: Option<u32>,
+    /// The clicks of its user before it.
+    pub(super) clicks: u32,
 }
 
 /// One attempt of one caller that is kept.
@@ -58,6 +62,8 @@ pub(super) struct AttemptInFlight {
     /// Whether it holds a connection of its process: not while it waits for one, nor on its way to
     /// an inner layer.
     pub(super) connected: bool,
+    /// The server that a balancer chose for it.
+    pub(super) server: Option<u32>,
 }
 
 /// Callers by slot; slots are used again.
@@ -81,6 +87,7 @@ impl Slab {
         if who.slot != NOWHERE {
             if let Some(kept) = &mut self.kept[who.slot as usize] {
                 kept.call = call;
+                kept.who.last_server = who.last_server;
             }
             return;
         }
@@ -117,6 +124,21 @@ impl Slab {
         let mut flights = kept.iter().flat_map(|kept| &kept.flights);
         let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
         flight.map_or(Instant::ORIGIN, |flight| flight.give_up)
+    }
+
+    /// Whether the caller has no attempt under way.
+    pub(super) fn is_idle(&mut self, ticket: Ticket) -> bool {
+        self.get(ticket.slot, ticket.id).is_none_or(|kept| kept.flights.is_empty())
+    }
+
+    /// A balancer chose this server for an attempt, and `last` is to be avoided by the next one; false when
+    /// its caller waits for it no longer.
+    pub(super) fn place(&mut self, ticket: Ticket, server: u32, last: Option<u32>) -> bool {
+        let Some(kept) = self.get(ticket.slot, ticket.id) else { return false };
+        kept.who.last_server = last;
+        let mut flights = kept.flights.iter_mut();
+        let flight = flights.find(|flight| flight.launched.attempt.number == ticket.number);
+        flight.map(|flight| flight.server = Some(server)).is_some()
     }
 
     /// Whether the outermost caller still waits for the call that this attempt belongs to.
@@ -159,17 +181,26 @@ impl Slab {
 pub(super) fn are_plain(plan: &RunPlan) -> bool {
     let [caller] = plan.callers.as_slice() else { return false };
     let policy = &caller.policy;
+    let parks = policy.limits().max_attempts().is_some_and(|most| most <= MAX_ATTEMPTS);
+    let at_once = answers_at_once(&plan.backend, &plan.faults);
+    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
+    parks && sources && at_once && ask_nothing(plan)
+}
+
+/// Whether the outermost callers of this plan call the backend, without a way to it, and decide by their own
+/// state alone: those that are refused need not be kept, see [`plain`](super::plain).
+pub(super) fn ask_nothing(plan: &RunPlan) -> bool {
+    let [caller] = plan.callers.as_slice() else { return false };
+    let policy = &caller.policy;
     let asks = *policy.budget() != BudgetPlan::Unlimited
         || policy.breaker().is_some()
         || policy.hints().is_shared()
         || policy.adaptive().is_some()
         || policy.concurrency_limit().is_some()
         || policy.rate_limit().is_some();
-    let parks = policy.limits().max_attempts().is_some_and(|most| most <= MAX_ATTEMPTS);
     let alone = plan.fleet.ledger == LedgerModel::Engine && plan.fleet.connections.is_none();
-    let at_once = plan.hop == Hop::None && answers_at_once(&plan.backend, &plan.faults);
-    let sources = plan.arrivals.len() == 1 && plan.bystanders.is_empty();
-    parks && sources && !asks && policy.hedge().is_none() && alone && at_once
+    let alone = alone && plan.backend.balancer.is_none() && plan.users == Users::default();
+    !asks && policy.hedge().is_none() && alone && plan.hop == Hop::None
 }
 
 /// The event that wakes this call at `at`; `None` when it has made too many attempts for one.

@@ -6,10 +6,22 @@ use stagger_core::{Hint, Instant, Outcome, Span, Verdict};
 
 use super::slab::Ticket;
 use crate::dist::exponential;
-use crate::plan::{Backend, Fleet, Hop, RunPlan};
+use crate::plan::{Backend, Criticality, Fleet, Hop, RunPlan};
 use crate::queue::{CallerEvent, Class};
-use crate::server::{BackendState, QueuedAttempt};
+use crate::server::{BackendState, QueuedAttempt, StartedWork};
 use crate::streams::{Purpose, RandomStream};
+
+/// The work that a worker is done with, as its event tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FinishedWork {
+    pub(super) shard: u32,
+    /// Whether it was a refusal.
+    pub(super) refused: bool,
+    /// Whether the attempt missed the cache.
+    pub(super) miss: bool,
+    /// The crashes of the shard before it began.
+    pub(super) crashes: u32,
+}
 
 /// The network and what is at its far end.
 #[derive(Debug)]
@@ -58,23 +70,36 @@ impl<'p> Traffic<'p> {
         ticket: Ticket,
         shard: Option<u32>,
         give_up: Instant,
-        other: bool,
+        (other, criticality): (bool, Criticality),
     ) -> CallerEvent {
         let mark = if other { OF_OTHERS } else { 0 };
-        let tag = shard.map_or(INWARD, |shard| (shard + 1) | mark);
+        // The usual criticality is no mark, so that the order of events does not depend on it.
+        let class = (criticality as u32 ^ Criticality::Critical as u32) << CLASS_SHIFT;
+        let tag = shard.map_or(INWARD, |shard| (shard + 1) | mark | class);
         CallerEvent::new(at, Class::Reach, ticket.id).with(tag, [pack(ticket), give_up.as_nanos()])
     }
 
     /// The shard at which an attempt arrives.
     #[inline]
     pub(super) const fn shard(event: CallerEvent) -> Option<u32> {
-        (event.tag() & !OF_OTHERS).checked_sub(INWARD + 1)
+        (event.tag() & !(OF_OTHERS | CLASS_MASK)).checked_sub(INWARD + 1)
     }
 
     /// Whether an attempt that arrives is a bystander's.
     #[inline]
     pub(super) const fn is_of_others(event: CallerEvent) -> bool {
         event.tag() & OF_OTHERS != 0
+    }
+
+    /// The criticality of an attempt that arrives.
+    #[inline]
+    pub(super) const fn criticality(event: CallerEvent) -> Criticality {
+        match ((event.tag() & CLASS_MASK) >> CLASS_SHIFT) ^ Criticality::Critical as u32 {
+            0 => Criticality::CriticalPlus,
+            1 => Criticality::Critical,
+            2 => Criticality::SheddablePlus,
+            _ => Criticality::Sheddable,
+        }
     }
 
     /// The event of an attempt whose patience ends at `at`.
@@ -88,17 +113,26 @@ impl<'p> Traffic<'p> {
         CallerEvent::new(at, Class::Hedge, id).with(0, [pack(ticket), 0])
     }
 
-    /// The event of a worker that is done with `job` at `at`.
-    pub(super) fn finish(at: Instant, job: &QueuedAttempt, shard: u32) -> CallerEvent {
-        let mark = if job.refused { OF_REFUSAL } else { 0 };
-        let words = [pack(Self::ticket_of(job)), 0];
-        CallerEvent::new(at, Class::Finish, job.id).with(shard | mark, words)
+    /// The event of a worker that is done with `job`.
+    pub(super) fn finish(work: &StartedWork, job: &QueuedAttempt, shard: u32) -> CallerEvent {
+        let refusal = if job.refused { OF_REFUSAL } else { 0 };
+        let miss = if work.miss { OF_MISS } else { 0 };
+        let words = [pack(Self::ticket_of(job)), u64::from(work.crashes)];
+        CallerEvent::new(work.end, Class::Finish, job.id).with(shard | refusal | miss, words)
     }
 
-    /// The shard whose worker is done, and whether it was done with a refusal.
+    /// The work that a worker is done with.
     #[inline]
-    pub(super) const fn finished(event: CallerEvent) -> (u32, bool) {
-        (event.tag() & !OF_REFUSAL, event.tag() & OF_REFUSAL != 0)
+    #[expect(clippy::cast_possible_truncation, reason = "as `finish` stored it")]
+    pub(super) const fn finished(event: CallerEvent) -> FinishedWork {
+        let tag = event.tag();
+        FinishedWork {
+            shard: tag & !(OF_REFUSAL | OF_MISS),
+            refused: tag & OF_REFUSAL != 0,
+            miss: tag & OF_MISS != 0,
+            // OK because it was a number of 32 bits.
+            crashes: event.words()[1] as u32,
+        }
     }
 
     /// The event of an answer of an inner layer, which takes no time.
@@ -177,6 +211,14 @@ const OF_OPERATOR: u32 = 4;
 
 /// Beside the shard, where a worker is done with a refusal.
 const OF_REFUSAL: u32 = Backend::MAX_SHARDS << 1;
+
+/// Beside the shard, where a worker is done with what was not in the cache.
+const OF_MISS: u32 = Backend::MAX_SHARDS << 2;
+
+/// Beside the shard, two bits for the criticality of an attempt.
+const CLASS_SHIFT: u32 = (Backend::MAX_SHARDS << 2).trailing_zeros();
+const CLASS_MASK: u32 = 3 << CLASS_SHIFT;
+const _: () = assert!(CLASS_MASK <= CallerEvent::MAX_TAG && OF_MISS < CLASS_MASK);
 
 const fn pack(ticket: Ticket) -> u64 {
     ((ticket.number as u64) << 32) | ticket.slot as u64

@@ -1,5 +1,6 @@
 //! Claims of the guides about scenarios, and lessons that are printed under the tables they were written about.
 
+use stagger_core::adaptive::ClientThrottlePlan;
 use stagger_core::budget::{FloorRate, WindowPlan};
 use stagger_core::concurrency::ConcurrencyPlan;
 use stagger_core::rate_limit::RatePlan;
@@ -329,4 +330,28 @@ fn a_rate_limit_was_said_to_save_an_overloaded_server_at_any_rate() {
     };
     assert!(recovers(&limited(|policy| policy.rate_limit(rate(900)))).is_some());
     assert_eq!(recovers(&limited(|policy| policy.rate_limit(rate(1_200)))), None);
+}
+
+#[test]
+fn client_side_throttling_was_said_to_protect_a_silent_server_as_one_that_refuses() {
+    let throttled = |attempts| {
+        let plan = ClientThrottlePlan::default();
+        let policy = full(attempts).policy.to_builder().adaptive(plan).build();
+        CallerLayer::new(policy.expect("a valid policy"))
+    };
+    // 3000 calls a second for a server of 1000 whose refusals take 4 ms: they take all of its time.
+    let drowning = |caller: CallerLayer| {
+        let workers = Workers { refusal: ms(4), ..Workers::new(10, Some(100)) };
+        let mut backend = Backend::of_workers(10, ms(10), None);
+        backend.workers = Some(workers);
+        let plan = RunPlan::new(ArrivalProcess::poisson(3_000, at(20_000)), caller);
+        share(&play(&RunPlan { backend, ..plan }))
+    };
+    assert!(drowning(full(1)) < 0.02);
+    assert!(drowning(throttled(1)) > 0.2);
+    // A stall is silent: it does better than retries alone, and worse than no retries.
+    let served = |caller| share(&play(&stall(700, caller)));
+    let (retries, none) = (served(full(4)), served(full(1)));
+    let with = served(throttled(4));
+    assert!(retries < with && with < none, "{retries} {with} {none}");
 }

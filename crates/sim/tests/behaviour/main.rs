@@ -2,12 +2,16 @@
 
 mod arrivals;
 mod budgets;
+mod caches;
 mod callers;
 mod claims;
 mod features;
 mod fixture;
 mod formulas;
 mod limits;
+mod overload;
 mod recovery;
+mod tier;
 mod troubles;
+mod users;
 mod workers;

@@ -2,9 +2,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use ::reqwest::{Body, Request, Response};
+use ::http::{HeaderMap, Version};
+use ::reqwest::{Body, Method, Request, Response, Url};
 use stagger_core::classify::sources;
 use stagger_core::hint::retry_delay;
 use stagger_core::{Cause, Hint, Instant, Outcome, Verdict};
@@ -17,32 +19,42 @@ use crate::observe::HttpTarget;
 use crate::run::UNKNOWN;
 use crate::{AttemptEnd, Classifier, Clock, NextStep, TokioTime};
 
-/// A request's head, and its body if that has to be kept while it is sent.
+/// What is kept of a request for further attempts.
 #[derive(Debug)]
 pub(super) struct ReplayableRequest {
-    request: Request,
+    /// The caller's own, until the first attempt sends it.
+    first: Mutex<Option<Request>>,
+    kept: KeptRequest,
     stream: Option<Replayable<Body>>,
-    /// Whether our own builder made it, which gives it no extensions: those cannot be copied one by one.
-    built_here: bool,
+}
+
+/// A request that can be copied.
+#[derive(Debug)]
+enum KeptRequest {
+    /// One without a time limit, and without bytes for a body.
+    Head { method: Method, url: Url, headers: HeaderMap, version: Version },
+    /// Any other: only reqwest can copy it, and allocates a place for a time limit even where there is none.
+    Whole(Request),
 }
 
 impl ReplayableRequest {
-    /// Keeps up to `limit` bytes of a stream, for one attempt at a time or for `copies` beside each
-    /// other.
-    pub(super) fn new(
-        (mut request, built_here): (Request, bool),
-        limit: usize,
-        copies: bool,
-    ) -> Self {
+    /// Keeps what further attempts need of a request, and up to `limit` bytes of a stream, for one attempt at a time or
+    /// for `copies` beside each other.
+    pub(super) fn new(mut request: Request, limit: usize, copies: bool) -> Self {
         let streams = request.body().is_some_and(|body| body.as_bytes().is_none());
         let body = if streams { request.body_mut().take() } else { None };
         let keep = if copies { Replayable::shared } else { Replayable::new };
-        Self { request, stream: body.map(|body| keep(body, limit)), built_here }
+        let stream = body.map(|body| keep(body, limit));
+        let kept = KeptRequest::of(&request);
+        Self { first: Mutex::new(Some(request)), kept, stream }
     }
 
     /// The request as a span tells of it.
     pub(super) fn target(&self) -> HttpTarget<'_> {
-        let (method, url) = (self.request.method().as_str(), self.request.url());
+        let (method, url) = match &self.kept {
+            KeptRequest::Head { method, url, .. } => (method.as_str(), url),
+            KeptRequest::Whole(request) => (request.method().as_str(), request.url()),
+        };
         let (address, port) = (url.host_str().map(str::to_owned), url.port_or_known_default());
         HttpTarget { method, url: url.to_string(), address, port }
     }
@@ -53,23 +65,41 @@ impl ReplayableRequest {
 
     /// The request of one more attempt; `None` when bytes of it are gone.
     pub(super) fn attempt(&self) -> Option<Request> {
-        let mut request = self.copy()?;
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut request = first.or_else(|| self.kept.copy())?;
         if let Some(stream) = &self.stream {
             *request.body_mut() = Some(Body::wrap(stream.attempt()?));
         }
         Some(request)
     }
 
-    /// The same as `try_clone`, which allocates a time limit even where there is none.
-    fn copy(&self) -> Option<Request> {
-        let kept = &self.request;
-        if !self.built_here || kept.timeout().is_some() || kept.body().is_some() {
-            return kept.try_clone();
+    /// The URL, where it is kept by itself.
+    pub(super) fn into_url(self) -> Option<Url> {
+        if let KeptRequest::Head { url, .. } = self.kept { Some(url) } else { None }
+    }
+}
+
+impl KeptRequest {
+    fn of(request: &Request) -> Self {
+        if request.timeout().is_some() || request.body().is_some() {
+            if let Some(request) = request.try_clone() {
+                return Self::Whole(request);
+            }
         }
-        let mut request = Request::new(kept.method().clone(), kept.url().clone());
-        request.headers_mut().clone_from(kept.headers());
-        *request.version_mut() = kept.version();
-        Some(request)
+        let (method, url) = (request.method().clone(), request.url().clone());
+        Self::Head { method, url, headers: request.headers().clone(), version: request.version() }
+    }
+
+    fn copy(&self) -> Option<Request> {
+        match self {
+            Self::Head { method, url, headers, version } => {
+                let mut request = Request::new(method.clone(), url.clone());
+                request.headers_mut().clone_from(headers);
+                *request.version_mut() = *version;
+                Some(request)
+            }
+            Self::Whole(request) => request.try_clone(),
+        }
     }
 }
 

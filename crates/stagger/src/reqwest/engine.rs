@@ -76,10 +76,9 @@ impl Engine {
         let limit = retrier.policy().limits().deadline();
         let until = limit.map(|limit| TokioTime.now() + limit);
         let hedged = retrier.policy().hedge().is_some();
-        let request = (request, call.built_here);
-        let kept = &ReplayableRequest::new(request, self.options.replay_limit, hedged);
+        let replayable = ReplayableRequest::new(request, self.options.replay_limit, hedged);
+        let (kept, send) = (&replayable, &send);
         let classifier = BySend { options: &self.options, kept, until, drain: None };
-        let send = &send;
         let attempt = |attempt: AttemptInfo| async move {
             let mut span = HttpSpan::start(attempt.number, || kept.target());
             let sent = span.follow(async {
@@ -100,7 +99,7 @@ impl Engine {
         let call = retrier.retry_with(attempt).classified_by(classifier).report(report);
         let call = if idempotent { call } else { call.not_idempotent() };
         let answer = if hedged { call.hedged().await } else { call.await };
-        answer.map(|reply| finish(reply, report, until))
+        answer.map(|reply| finish(reply, report, until, replayable))
     }
 
     /// Ends the call of a request that could not be built.
@@ -186,13 +185,18 @@ impl Engine {
 }
 
 /// The reply as its caller gets it: with the end of the call where it failed, and with its deadline.
-fn finish(mut reply: Response, report: &CallReport, until: Option<Instant>) -> Response {
+fn finish(
+    mut reply: Response,
+    report: &CallReport,
+    until: Option<Instant>,
+    sent: ReplayableRequest,
+) -> Response {
     FailedBody::hand_over(&mut reply);
     if let Some(done) = report.done().filter(|done| done.stop != Stop::Succeeded) {
         reply.extensions_mut().insert(done);
     }
     match until {
-        Some(until) => bounded(reply, until),
+        Some(until) => bounded(reply, until, sent.into_url()),
         None => reply,
     }
 }

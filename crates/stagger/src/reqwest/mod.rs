@@ -35,6 +35,8 @@
 //!   switch off: a request that was not yet written when its pooled connection closed goes out over
 //!   another one.
 //! - A time limit of the request or the client is one for each attempt, beside the policy's.
+//! - The first attempt sends the request as it was given. Later ones send a copy of what reqwest reads: extensions that
+//!   came along with an `http::Request`, which it does not read, are not copied.
 //! - There is no support for wasm.
 
 mod attempt;

@@ -197,8 +197,6 @@ impl fmt::Debug for ClientOptions {
 #[derive(Clone, Debug, Default)]
 #[must_use = "options do nothing until a call has them"]
 pub struct CallOptions {
-    /// Whether the request was made by our own builder.
-    pub(super) built_here: bool,
     pub(super) policy: Option<Policy>,
     pub(super) idempotent: Option<bool>,
     pub(super) key: Option<IdempotencyKey>,

@@ -2,12 +2,14 @@
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::mem;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker, ready};
 
-use ::http::response::Parts;
-use ::reqwest::{Body, Response, ResponseBuilderExt};
+use ::http::Version;
+use ::http::response::Builder;
+use ::reqwest::{Body, Response, ResponseBuilderExt, Url};
 use bytes::{Bytes, BytesMut};
 use http_body::{Body as _, Frame, SizeHint};
 use stagger_core::Instant;
@@ -17,8 +19,8 @@ use crate::http::{DRAIN_LIMIT, DeadlineBody};
 use crate::{Outcome, Sleep, Span, TokioTime};
 
 /// Reads the whole reply, at most `limit` bytes.
-pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, SendError> {
-    let (parts, mut body) = take_apart(reply);
+pub(super) async fn buffer(mut reply: Response, limit: usize) -> Result<Response, SendError> {
+    let (head, mut body) = (take_head(&mut reply, None), Body::from(reply));
     // OK because no target has pointers of more than 64 bits.
     if body.size_hint().lower() > limit as u64 {
         return Err(SendError::TooLarge { limit });
@@ -31,32 +33,93 @@ pub(super) async fn buffer(reply: Response, limit: usize) -> Result<Response, Se
         }
         whole.extend_from_slice(&data);
     }
-    Ok(Response::from(::http::Response::from_parts(parts, whole.freeze())))
+    Ok(with_body(head, whole.freeze()))
 }
 
-/// The same reply, whose body fails when it has nothing to give at the deadline of the call.
-pub(super) fn bounded(reply: Response, until: Instant) -> Response {
-    if reply.content_length() == Some(0) {
+/// The same reply, whose body fails when it has nothing to give at the deadline of the call. `sent` is the URL of the
+/// request, if it can be taken for the reply's.
+pub(super) fn bounded(mut reply: Response, until: Instant, sent: Option<Url>) -> Response {
+    let size = reply.content_length();
+    if size == Some(0) {
         return reply;
     }
-    let (parts, inner) = take_apart(reply);
-    let body = Body::wrap(DeadlineBody::new(inner, Some((TokioTime, until))));
-    Response::from(::http::Response::from_parts(parts, body))
+    let head = take_head(&mut reply, sent);
+    // `Response::chunk` skips trailers. A body of a stated size has none in HTTP/1 (RFC 9112 section 6.3).
+    if size.is_none() || reply.version() > Version::HTTP_11 {
+        let body = DeadlineBody::new(Body::from(reply), Some((TokioTime, until)));
+        return with_body(head, Body::wrap(body));
+    }
+    let arrived = poll_chunk(&mut reply, &mut Context::from_waker(Waker::noop()));
+    match arrived {
+        // All of it is here, so no deadline can cut it off.
+        Poll::Ready(Some(Ok(whole))) if reply.content_length() == Some(0) => with_body(head, whole),
+        arrived => {
+            let arrived = if let Poll::Ready(chunk) = arrived { chunk } else { None };
+            let body = DeadlineBody::new(SizedBody { arrived, reply }, Some((TokioTime, until)));
+            with_body(head, Body::wrap(body))
+        }
+    }
 }
 
-/// The reply in parts which remember its URL.
-pub(super) fn take_apart(reply: Response) -> (Parts, Body) {
-    let url = reply.url().clone();
-    let (mut parts, body) = ::http::Response::from(reply).into_parts();
-    let mut marked = ::http::Response::builder();
-    if let Some(extensions) = marked.extensions_mut() {
-        std::mem::swap(extensions, &mut parts.extensions);
+/// The head of a reply, which remembers its URL: by `sent`, if that is the same.
+fn take_head(reply: &mut Response, sent: Option<Url>) -> Builder {
+    let url = sent.filter(|sent| sent == reply.url()).unwrap_or_else(|| reply.url().clone());
+    let mut head = ::http::Response::builder().status(reply.status()).version(reply.version());
+    if let Some(headers) = head.headers_mut() {
+        *headers = mem::take(reply.headers_mut());
     }
-    // A builder with nothing but extensions always builds.
-    if let Ok(marked) = marked.url(url).body(()) {
-        parts.extensions = marked.into_parts().0.extensions;
+    if let Some(extensions) = head.extensions_mut() {
+        *extensions = mem::take(reply.extensions_mut());
     }
-    (parts, body)
+    head.url(url)
+}
+
+fn with_body(head: Builder, body: impl Into<Body>) -> Response {
+    let reply = head.body(body).expect("its status and version are those of a reply");
+    Response::from(reply)
+}
+
+fn poll_chunk(
+    reply: &mut Response,
+    context: &mut Context<'_>,
+) -> Poll<Option<::reqwest::Result<Bytes>>> {
+    pin!(reply.chunk()).poll(context).map(Result::transpose)
+}
+
+/// The body of a reply of a stated size, without trailers. It is read out of the reply, because reqwest boxes a body that
+/// is taken out of one.
+struct SizedBody {
+    /// The chunk that was there when the head was.
+    arrived: Option<::reqwest::Result<Bytes>>,
+    reply: Response,
+}
+
+impl http_body::Body for SizedBody {
+    type Data = Bytes;
+    type Error = ::reqwest::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, ::reqwest::Error>>> {
+        let chunk = match self.arrived.take() {
+            Some(arrived) => Some(arrived),
+            None => ready!(poll_chunk(&mut self.reply, context)),
+        };
+        Poll::Ready(chunk.map(|chunk| chunk.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.arrived.is_none() && self.reply.content_length() == Some(0)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let arrived = self.arrived.as_ref().and_then(|chunk| chunk.as_ref().ok());
+        // OK because no target has pointers of more than 64 bits.
+        let arrived = arrived.map_or(0, Bytes::len) as u64;
+        let rest = self.reply.content_length();
+        rest.map_or_else(SizeHint::default, |rest| SizeHint::with_exact(rest + arrived))
+    }
 }
 
 /// The time limit for reading a failed reply: after it a new connection is cheaper.
@@ -82,12 +145,11 @@ struct ReadAhead {
 
 impl FailedBody {
     /// The same reply, with a body that can be read ahead, and with its outcome.
-    pub(super) fn share(reply: Response, outcome: Outcome) -> Response {
-        let (mut parts, rest) = take_apart(reply);
+    pub(super) fn share(mut reply: Response, outcome: Outcome) -> Response {
+        let (head, rest) = (take_head(&mut reply, None), Body::from(reply));
         let ahead = ReadAhead { read: VecDeque::new(), rest, room: DRAIN_LIMIT };
         let body = Self { ahead: Arc::new(Mutex::new(ahead)), outcome };
-        parts.extensions.insert(body.clone());
-        Response::from(::http::Response::from_parts(parts, Body::wrap(body)))
+        with_body(head.extension(body.clone()), Body::wrap(body))
     }
 
     /// Leaves the body to the caller that gets the reply.

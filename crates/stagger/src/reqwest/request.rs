@@ -202,8 +202,7 @@ impl RequestBuilder {
     /// # Errors
     /// As for [`Client::execute`]. A request that could not be built is a permanent failure.
     pub async fn send(self) -> Result<Response, Error<SendError>> {
-        let Self { client, request, mut call } = self;
-        call.built_here = true;
+        let Self { client, request, call } = self;
         client.call(request.build(), call).await
     }
 

@@ -72,7 +72,8 @@ impl Breaker {
 pub struct EveryError;
 
 impl<T, E> Classifier<T, E> for EveryError {
-    const ERRORS_ONLY: bool = true;
+    const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> =
+        Some(|_, _| Outcome::new(Verdict::Transient));
 
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         if result.is_ok() { Outcome::OK } else { Outcome::new(Verdict::Transient) }

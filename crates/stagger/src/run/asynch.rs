@@ -5,16 +5,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
+use stagger_core::Instant;
 use stagger_core::retry::Ledger;
 
 use super::active_call::ActiveCall;
-use super::attempt_source::{AttemptEvent, AttemptSource};
+use super::attempt_source::AttemptSource;
 use super::classifier::Classifier;
 use super::nested::Inside;
 use super::operation::{Informed, Operation, Plain};
-use super::poll_call::{CallDriver, CallFuture};
+use super::poll_call::CallFuture;
 use super::{AttemptInfo, Destination, Error, Retrier, RetryCall};
-use crate::clock::{Clock, Sleep};
+use crate::clock::Sleep;
 
 impl<Z, L> Retrier<Z, L> {
     /// A call of `op`, to be told what is worth another attempt, and awaited.
@@ -69,8 +70,14 @@ impl<Z, L> Retrier<Z, L> {
 /// An async call under way: the future of a [`RetryCall`]. Its parts are parameters, because a type that is found by a
 /// trait is not seen to be `Send` where it borrows (rust-lang/rust #110338).
 pub type RetryFuture<'r, D, O, Fut, T, E, J, W> = CallFuture<
+    'r,
     ClosureAttempts<O, Fut>,
-    CallDriver<'r, <D as Destination>::Retrier, <D as Destination>::Ledger, J, T, E, W>,
+    <D as Destination>::Retrier,
+    <D as Destination>::Ledger,
+    J,
+    T,
+    E,
+    W,
 >;
 
 impl<'r, D, O, T, E, J> IntoFuture for RetryCall<'r, D, O, T, E, J>
@@ -86,8 +93,7 @@ where
     #[inline]
     fn into_future(self) -> Self::IntoFuture {
         let call = ActiveCall::new(self.destination.into_retrier(), None, self.idempotent);
-        let driver = CallDriver::new(call, self.classifier, self.report);
-        CallFuture::new(ClosureAttempts::new(self.op), driver)
+        CallFuture::new(ClosureAttempts::new(self.op), call, self.classifier, self.report)
     }
 }
 
@@ -112,21 +118,25 @@ where
     O: Operation<Attempt: Future<Output = Result<T, E>>>,
 {
     #[inline]
-    fn start<C: Clock>(self: Pin<&mut Self>, info: impl FnOnce() -> AttemptInfo, _: &C) -> bool {
+    fn start(
+        self: Pin<&mut Self>,
+        info: impl FnOnce() -> AttemptInfo,
+        _: impl Fn() -> Instant,
+    ) -> bool {
         let mut parts = self.project();
         parts.attempt.set(parts.op.attempt(info));
         parts.attempt.is_some()
     }
 
     #[inline]
-    fn poll<C: Clock>(
+    fn poll(
         self: Pin<&mut Self>,
-        _: &C,
+        _: impl Fn() -> Instant,
         context: &mut Context<'_>,
-    ) -> Poll<AttemptEvent<T, E>> {
+    ) -> Poll<Result<T, E>> {
         let Some(attempt) = self.project().attempt.as_pin_mut() else { return Poll::Pending };
         let _inside = Inside::enter();
-        attempt.poll(context).map(AttemptEvent::Ended)
+        attempt.poll(context)
     }
 
     #[inline]

@@ -3,11 +3,10 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use stagger_core::Outcome;
 use stagger_core::retry::Done;
+use stagger_core::{Instant, Outcome};
 
 use super::AttemptInfo;
-use crate::clock::Clock;
 
 /// The attempts of one call, one at a time: a closure, or a service.
 pub(crate) trait AttemptSource<T, E> {
@@ -18,19 +17,31 @@ pub(crate) trait AttemptSource<T, E> {
     /// source has is ever called.
     const REPLIES: bool = false;
 
-    /// Starts an attempt; `info` says which one it is. Says whether it can be made.
-    fn start<C: Clock>(self: Pin<&mut Self>, info: impl FnOnce() -> AttemptInfo, clock: &C)
-    -> bool;
+    /// Whether its last reply notes the end of the call even where it is a success.
+    const NOTES_END: bool = false;
 
-    /// Polls the attempt under way.
-    fn poll<C: Clock>(
+    /// Starts an attempt; `info` says which one it is, and `now` reads the clock. Says whether it can be made.
+    fn start(
         self: Pin<&mut Self>,
-        clock: &C,
+        info: impl FnOnce() -> AttemptInfo,
+        now: impl Fn() -> Instant,
+    ) -> bool;
+
+    /// Polls the attempt under way; `now` reads the clock.
+    fn poll(
+        self: Pin<&mut Self>,
+        now: impl Fn() -> Instant,
         context: &mut Context<'_>,
-    ) -> Poll<AttemptEvent<T, E>>;
+    ) -> Poll<Result<T, E>>;
 
     /// Drops the attempt under way.
     fn clear(self: Pin<&mut Self>);
+
+    /// The outcome of the attempt just polled, where its source knows it and the classifier does not: it ended in an
+    /// error, or it could not be made and is pending.
+    fn known_outcome(&self) -> Option<Outcome> {
+        None
+    }
 
     /// A wait begins, after which another attempt follows.
     fn before_wait(self: Pin<&mut Self>) {}
@@ -49,12 +60,4 @@ pub(crate) trait AttemptSource<T, E> {
     fn explain(&self, reply: &mut T, done: Done) {
         let _ = (reply, done);
     }
-}
-
-/// An event of the attempt under way.
-pub(crate) enum AttemptEvent<T, E> {
-    /// The attempt ended.
-    Ended(Result<T, E>),
-    /// The attempt ended, or could not be made, and its source says what that means.
-    Classified(Option<Result<T, E>>, Outcome),
 }

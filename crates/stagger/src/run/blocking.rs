@@ -112,7 +112,7 @@ where
     for<'l> &'l L: Ledger,
     J: Classifier<T, E>,
 {
-    let mut last = LastResult::None;
+    let mut last = LastResult::NONE;
     while driver.reach_attempt() {
         let inside = Inside::enter();
         let result = op(&|| driver.info(), last.error());

@@ -59,49 +59,47 @@ impl<'r> CallRecord<'r> {
     }
 }
 
-/// The last result of a call. A reply is kept only when it was no success, which is rare: so it is not kept in place.
-pub(super) enum LastResult<T, E> {
-    None,
-    Reply(Box<T>),
-    Error(E),
+/// The last result of a call: a reply or an error. A reply is kept only when it was no success, which is rare: so it is
+/// not kept in place.
+pub(super) struct LastResult<T, E> {
+    reply: Option<Box<T>>,
+    pub(super) error: Option<E>,
 }
 
 impl<T, E> LastResult<T, E> {
+    pub(super) const NONE: Self = Self { reply: None, error: None };
+
     /// Keeps a result. An attempt that ran out of its time has none, and leaves the one before it in place.
     #[inline]
     pub(super) fn note(&mut self, result: Option<Result<T, E>>) {
         match result {
-            Some(Ok(reply)) => *self = Self::Reply(Box::new(reply)),
-            Some(Err(error)) => *self = Self::Error(error),
+            Some(Ok(reply)) => *self = Self { reply: Some(Box::new(reply)), error: None },
+            Some(Err(error)) => *self = Self { reply: None, error: Some(error) },
             None => {}
         }
     }
 
+    /// Keeps an error, for a call that keeps no replies.
+    #[inline]
+    pub(super) fn note_error(&mut self, error: E) -> &E {
+        self.error.insert(error)
+    }
+
     /// The reply that the last attempt ended with, if it was one.
     pub(super) fn reply(&mut self) -> Option<&mut T> {
-        if let Self::Reply(reply) = self { Some(reply) } else { None }
+        self.reply.as_deref_mut()
     }
 
     /// The error of the last attempt that had one.
     pub(super) const fn error(&self) -> Option<&E> {
-        if let Self::Error(error) = self { Some(error) } else { None }
-    }
-
-    /// Takes the error of the last attempt that had one.
-    pub(super) fn take_error(&mut self) -> Option<E> {
-        if let Self::Error(error) = std::mem::replace(self, Self::None) {
-            Some(error)
-        } else {
-            None
-        }
+        self.error.as_ref()
     }
 
     /// The result of a call that ended so.
     pub(super) fn end(&mut self, end: Box<CallEnd>) -> Result<T, Error<E>> {
-        match std::mem::replace(self, Self::None) {
-            Self::Reply(reply) => Ok(*reply),
-            Self::Error(error) => Err(Error::new(end, Some(error))),
-            Self::None => Err(Error::new(end, None)),
+        match self.reply.take() {
+            Some(reply) => Ok(*reply),
+            None => Err(Error::new(end, self.error.take())),
         }
     }
 }

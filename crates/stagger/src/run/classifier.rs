@@ -14,9 +14,10 @@ use super::{AttemptEnd, NextStep};
 /// Made by [`RetryCall::when`](crate::RetryCall::when) and its neighbours; an integration brings one of its own for its
 /// own results.
 pub trait Classifier<T, E> {
-    /// Whether every `Ok` is a success, and nothing but [`classify`](Self::classify) does anything. A place in the code
-    /// that makes a call under such a classifier has less code. Default: no.
-    const ERRORS_ONLY: bool = false;
+    /// Classifies an error, for a classifier of nothing else: every `Ok` is a success, and only this and
+    /// [`classify`](Self::classify) do anything, in the same way. A place in the code that makes a call under such a
+    /// classifier has less code. Default: none.
+    const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> = None;
 
     /// Classifies this result.
     fn classify(&mut self, result: &Result<T, E>) -> Outcome;
@@ -55,6 +56,14 @@ pub trait Classifier<T, E> {
     }
 }
 
+/// The function of a classifier of errors only.
+pub(super) const fn of_errors<T, E, J: Classifier<T, E>>() -> fn(&mut J, &E) -> Outcome {
+    match J::OF_ERROR {
+        Some(classify) => classify,
+        None => |_, _| UNKNOWN,
+    }
+}
+
 /// The error type classifies itself, by [`Classify`]; every `Ok` is a success.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByType;
@@ -72,24 +81,34 @@ pub struct ByError<F>(pub(crate) F);
 pub struct ByResult<F>(pub(crate) F);
 
 impl<T, E: Classify> Classifier<T, E> for ByType {
-    const ERRORS_ONLY: bool = true;
+    const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> = Some(|_, error| error.classify());
 
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         result.as_ref().err().map_or(Outcome::OK, Classify::classify)
     }
 }
 
-impl<T, E, F: FnMut(&E) -> bool> Classifier<T, E> for RetryIf<F> {
-    const ERRORS_ONLY: bool = true;
-
-    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
-        let Err(error) = result else { return Outcome::OK };
+impl<F> RetryIf<F> {
+    #[inline]
+    fn of_error<E>(&mut self, error: &E) -> Outcome
+    where
+        F: FnMut(&E) -> bool,
+    {
         Outcome::new(if (self.0)(error) { Verdict::Transient } else { Verdict::Permanent })
     }
 }
 
+impl<T, E, F: FnMut(&E) -> bool> Classifier<T, E> for RetryIf<F> {
+    const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> = Some(Self::of_error);
+
+    fn classify(&mut self, result: &Result<T, E>) -> Outcome {
+        let Err(error) = result else { return Outcome::OK };
+        self.of_error(error)
+    }
+}
+
 impl<T, E, F: FnMut(&E) -> Outcome> Classifier<T, E> for ByError<F> {
-    const ERRORS_ONLY: bool = true;
+    const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> = Some(|by, error| (by.0)(error));
 
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         result.as_ref().err().map_or(Outcome::OK, &mut self.0)
@@ -109,19 +128,37 @@ pub struct RetryAfter<J, F> {
     pub(super) hint: F,
 }
 
+impl<J, F> RetryAfter<J, F> {
+    /// The outcome of an error with the hint that it brings.
+    fn hinted<E, S>(&mut self, error: &E, outcome: Outcome) -> Outcome
+    where
+        F: FnMut(&E) -> Option<S>,
+        S: Into<Span>,
+    {
+        let Some(hint) = (self.hint)(error) else { return outcome };
+        outcome.with_hint(Hint::AtLeast(hint.into()))
+    }
+}
+
 impl<T, E, J, F, S> Classifier<T, E> for RetryAfter<J, F>
 where
     J: Classifier<T, E>,
     F: FnMut(&E) -> Option<S>,
     S: Into<Span>,
 {
-    const ERRORS_ONLY: bool = J::ERRORS_ONLY;
+    const OF_ERROR: Option<fn(&mut Self, &E) -> Outcome> = match J::OF_ERROR {
+        Some(_) => Some(|by, error| {
+            let classify = const { of_errors::<T, E, J>() };
+            let outcome = classify(&mut by.classifier, error);
+            by.hinted(error, outcome)
+        }),
+        None => None,
+    };
 
     fn classify(&mut self, result: &Result<T, E>) -> Outcome {
         let outcome = self.classifier.classify(result);
         let Err(error) = result else { return outcome };
-        let Some(hint) = (self.hint)(error) else { return outcome };
-        outcome.with_hint(Hint::AtLeast(hint.into()))
+        self.hinted(error, outcome)
     }
 
     fn on_attempt(&mut self, attempt: &AttemptEnd<'_, T, E>) {

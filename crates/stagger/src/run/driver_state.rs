@@ -11,9 +11,10 @@ use stagger_core::retry::{Action, Done, Ledger, Wait};
 
 use super::active_call::ActiveCall;
 use super::call_record::CallRecord;
+use super::classifier::TIMED_OUT;
 use super::error::CallEnd;
 use super::history::Mark;
-use super::{AttemptInfo, CallReport, NextStep, Retrier};
+use super::{AttemptInfo, CallReport, Error, NextStep, Retrier};
 use crate::clock::Sleep;
 
 pin_project! {
@@ -185,26 +186,47 @@ where
         }
     }
 
-    /// The attempt under way succeeded, and is dropped. Returns whether a report is wanted, which then follows.
+    /// The attempt under way succeeded, and was dropped.
     #[inline]
-    pub(super) fn succeed(self: Pin<&mut Self>, outcome: &Outcome) -> bool {
+    pub(super) fn succeed(self: Pin<&mut Self>, outcome: &Outcome) {
         let parts = self.project();
         *parts.phase = CallPhase::Ended;
-        let is_reported = parts.record.is_reported();
-        if !is_reported && parts.call.is_started() {
+        if parts.record.is_reported() {
+            let _end = parts.call.succeed_reported(parts.record, outcome);
+        } else if parts.call.is_started() {
             parts.call.succeed(outcome);
         }
-        is_reported
     }
 
-    /// The attempt under way succeeded, and a report is wanted. Returns its end.
+    /// Whether a report is wanted, so that a success must be noted too.
+    #[inline]
+    pub(super) fn is_reported(&self) -> bool {
+        self.record.is_reported()
+    }
+
+    /// The attempt under way succeeded, and was dropped; a report is wanted. Returns its end.
     #[cold]
     pub(super) fn report_success(self: Pin<&mut Self>, outcome: &Outcome) -> (Mark, NextStep) {
         let parts = self.project();
+        *parts.phase = CallPhase::Ended;
         parts.call.succeed_reported(parts.record, outcome)
     }
 
-    /// The attempt under way settled, without a result when it had none, and is dropped.
+    /// The attempt under way failed, and was dropped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fail(self: Pin<&mut Self>, outcome: &Outcome) {
+        self.settle(outcome, true);
+    }
+
+    /// The attempt under way ran out of its time, and was dropped.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn time_out(self: Pin<&mut Self>) {
+        self.settle(&TIMED_OUT, false);
+    }
+
+    /// The attempt under way settled, without a result when it had none, and was dropped.
     #[cold]
     #[inline(never)]
     pub(super) fn settle(
@@ -231,8 +253,15 @@ where
         end
     }
 
-    /// The facts of the attempt that was decided on.
+    /// The error of a call that has ended with this last one.
+    #[cold]
     #[inline(never)]
+    pub(super) fn end_with<E>(self: Pin<&mut Self>, last: &mut Option<E>) -> Error<E> {
+        Error::new(self.end(), last.take())
+    }
+
+    /// The facts of the attempt that was decided on.
+    #[inline]
     pub(super) fn info(&self) -> AttemptInfo {
         self.call.info()
     }

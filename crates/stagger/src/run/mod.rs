@@ -54,7 +54,7 @@ pub use retry_call::{Destination, RetryCall};
 #[cfg(feature = "tower")]
 pub(crate) use active_call::ActiveCall;
 #[cfg(feature = "tower")]
-pub(crate) use attempt_source::{AttemptEvent, AttemptSource};
+pub(crate) use attempt_source::AttemptSource;
 #[cfg(feature = "http")]
 pub(crate) use classifier::TIMED_OUT;
 #[cfg(any(feature = "http", feature = "tower"))]
@@ -64,4 +64,4 @@ pub(crate) use error::BoxError;
 #[cfg(any(feature = "http", feature = "tower"))]
 pub(crate) use nested::Inside;
 #[cfg(feature = "tower")]
-pub(crate) use poll_call::{CallDriver, CallFuture};
+pub(crate) use poll_call::CallFuture;

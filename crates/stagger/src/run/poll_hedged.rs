@@ -14,14 +14,22 @@ use super::active_call::ActiveCall;
 use super::classifier::{Classifier, TIMED_OUT};
 use super::hedged::{CopyEvent, Hedged, HedgedCopies};
 use super::operation::Operation;
-use super::poll_call::{CallDriver, DriverParts};
+use super::poll_call::{CallFuture, CallParts};
 use super::{AttemptEnd, Destination, Error, Retrier, RetryCall};
 use crate::clock::Sleep;
 
 /// A hedged call under way; see [`RetryFuture`](super::RetryFuture) for its parameters.
 type HedgedCall<'r, D, O, Fut, T, E, J, W> = HedgedFuture<
-    HedgedCopies<<D as Destination>::Retrier, O, Fut, W>,
-    CallDriver<'r, <D as Destination>::Retrier, <D as Destination>::Ledger, J, T, E, W>,
+    CallFuture<
+        'r,
+        HedgedCopies<<D as Destination>::Retrier, O, Fut, W>,
+        <D as Destination>::Retrier,
+        <D as Destination>::Ledger,
+        J,
+        T,
+        E,
+        W,
+    >,
 >;
 
 impl<'r, D, O, T, E, J> IntoFuture for RetryCall<'r, D, Hedged<O>, T, E, J>
@@ -38,26 +46,22 @@ where
         let retrier = self.destination.into_retrier();
         let copies = HedgedCopies::new(retrier.clone(), self.op.0);
         let call = ActiveCall::new(retrier, None, self.idempotent);
-        HedgedFuture { copies, driver: CallDriver::new(call, self.classifier, self.report) }
+        HedgedFuture { call: CallFuture::new(copies, call, self.classifier, self.report) }
     }
 }
 
 pin_project! {
     /// An async call with several copies under way, and their driver.
     #[doc(hidden)]
-    pub struct HedgedFuture<A, D> {
-        // Dropped in this order: an attempt ends before its permits go back.
+    pub struct HedgedFuture<C> {
         #[pin]
-        copies: A,
-        #[pin]
-        driver: D,
+        call: C,
     }
 }
 
 impl<'r, R, Z, L, O, J, T, E> Future
     for HedgedFuture<
-        HedgedCopies<R, O, O::Attempt, Z::Timer>,
-        CallDriver<'r, R, L, J, T, E, Z::Timer>,
+        CallFuture<'r, HedgedCopies<R, O, O::Attempt, Z::Timer>, R, L, J, T, E, Z::Timer>,
     >
 where
     R: Deref<Target = Retrier<Z, L>>,
@@ -69,27 +73,24 @@ where
     type Output = Result<T, Error<E>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let parts = self.project();
-        parts.driver.project().poll_copies(parts.copies, context)
+        self.project().call.project().poll_copies(context)
     }
 }
 
-impl<R, Z, L, J, T, E> DriverParts<'_, '_, R, L, J, T, E, Z::Timer>
+/// The parts of a hedged call.
+type HedgedParts<'p, 'r, R, L, O, Fut, J, T, E, W> =
+    CallParts<'p, 'r, HedgedCopies<R, O, Fut, W>, R, L, J, T, E, W>;
+
+impl<R, Z, L, O, J, T, E> HedgedParts<'_, '_, R, L, O, O::Attempt, J, T, E, Z::Timer>
 where
     R: Deref<Target = Retrier<Z, L>>,
     Z: Sleep,
     for<'l> &'l L: Ledger,
+    O: Operation<Attempt: Future<Output = Result<T, E>>>,
     J: Classifier<T, E>,
 {
     /// Polls the call until it has ended.
-    fn poll_copies<O>(
-        &mut self,
-        mut copies: Pin<&mut HedgedCopies<R, O, O::Attempt, Z::Timer>>,
-        context: &mut Context<'_>,
-    ) -> Poll<Result<T, Error<E>>>
-    where
-        O: Operation<Attempt: Future<Output = Result<T, E>>>,
-    {
+    fn poll_copies(&mut self, context: &mut Context<'_>) -> Poll<Result<T, Error<E>>> {
         loop {
             let action = if !self.state.is_begun() {
                 self.call().begin_hedged()
@@ -98,19 +99,19 @@ where
                     self.state.is_waiting() && self.classifier.poll_waiting(context).is_pending();
                 let next = self.state.as_mut().poll_attempt((false, held), context);
                 if !ready!(next) {
-                    copies.abandon();
+                    self.attempts.as_mut().abandon();
                     return Poll::Ready(self.last.end(self.state.as_mut().end()));
                 }
-                copies.as_mut().abandon();
+                self.attempts.as_mut().abandon();
                 Action::Hedge(())
             } else {
-                match ready!(copies.as_mut().poll(self.state.call.time(), context)) {
+                match ready!(self.attempts.as_mut().poll(self.state.call.time(), context)) {
                     CopyEvent::HedgeDue => self.call().wake(),
                     CopyEvent::Ended(launched, since, result) => {
                         match self.on_copy((launched, since), result) {
                             Ok(value) => {
                                 self.state.as_mut().set_ended();
-                                copies.abandon();
+                                self.attempts.as_mut().abandon();
                                 return Poll::Ready(Ok(value));
                             }
                             Err(action) => action,
@@ -118,33 +119,27 @@ where
                     }
                 }
             };
-            self.act(copies.as_mut(), action);
+            self.act(action);
         }
     }
 
     /// Carries out an action.
-    fn act<O>(
-        &mut self,
-        mut copies: Pin<&mut HedgedCopies<R, O, O::Attempt, Z::Timer>>,
-        action: Action<()>,
-    ) where
-        O: Operation<Attempt: Future<Output = Result<T, E>>>,
-    {
+    fn act(&mut self, action: Action<()>) {
         match action {
             Action::Hedge(()) => {
                 let (info, launched) = (self.state.info(), self.call().take_launched());
                 self.state.as_mut().set_attempting();
-                if !copies.start(info, launched, self.state.call.time()) {
+                if !self.attempts.as_mut().start(info, launched, self.state.call.time()) {
                     self.state.as_mut().refuse();
                 }
             }
             Action::Wait(Wait::Copies { hedge_at }) => {
-                copies.await_next(hedge_at);
+                self.attempts.as_mut().await_next(hedge_at);
                 self.state.as_mut().set_attempting();
             }
             action => {
                 if let Action::Done(_) = action {
-                    copies.as_mut().abandon();
+                    self.attempts.as_mut().abandon();
                 }
                 self.state.as_mut().act(action);
             }
@@ -180,7 +175,7 @@ where
     }
 }
 
-impl<A, D> fmt::Debug for HedgedFuture<A, D> {
+impl<C> fmt::Debug for HedgedFuture<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HedgedFuture").finish_non_exhaustive()
     }

@@ -112,7 +112,8 @@ impl<'r, D, O, T, E> RetryCall<'r, D, O, T, E> {
 
     /// Classifies results by a [`Classifier`](crate::Classifier), such as [`HttpReplies`](crate::http::HttpReplies).
     pub fn classified_by<J>(self, classifier: J) -> RetryCall<'r, D, O, T, E, J> {
-        self.classified(|ByType| classifier)
+        let Self { destination, op, classifier: ByType, idempotent, report, result } = self;
+        RetryCall { destination, op, classifier, idempotent, report, result }
     }
 }
 

@@ -13,10 +13,8 @@ use stagger_core::{Cause, Instant, Outcome, Span, Verdict};
 use tower_service::Service;
 
 use super::{FailedReplies, Outgoing, ServiceError};
-use crate::run::{
-    ActiveCall, AttemptEvent, AttemptSource, CallDriver, CallFuture, Inside, UNKNOWN,
-};
-use crate::{AttemptInfo, Classifier, Clock, Retrier, Sleep};
+use crate::run::{ActiveCall, AttemptSource, CallFuture, Inside, UNKNOWN};
+use crate::{AttemptInfo, Classifier, Retrier, Sleep};
 
 pin_project! {
     /// One call under way through a [`Stagger`](super::Stagger).
@@ -33,8 +31,14 @@ pin_project! {
     {
         #[pin]
         call: CallFuture<
+            'static,
             ServiceAttempts<S, K>,
-            CallDriver<'static, Arc<Retrier<Z, L>>, L, J, S::Response, S::Error, Z::Timer>,
+            Arc<Retrier<Z, L>>,
+            L,
+            J,
+            S::Response,
+            S::Error,
+            Z::Timer,
         >,
     }
 }
@@ -53,7 +57,7 @@ where
         classifier: J,
     ) -> Self {
         let attempts = ServiceAttempts::new(service, outgoing);
-        Self { call: CallFuture::new(attempts, CallDriver::new(call, classifier, None)) }
+        Self { call: CallFuture::new(attempts, call, classifier, None) }
     }
 }
 
@@ -116,6 +120,8 @@ pin_project! {
         // The attempt waits for the service.
         Readying,
         Sent { #[pin] future: F },
+        // The service failed to get ready, so it is spent, by tower's contract.
+        Spent,
         // The attempt has no body any more.
         BodyGone,
     }
@@ -150,20 +156,20 @@ where
 {
     const REPLIES: bool = true;
 
-    fn start<C: Clock>(
+    fn start(
         self: Pin<&mut Self>,
         info: impl FnOnce() -> AttemptInfo,
-        clock: &C,
+        now: impl Fn() -> Instant,
     ) -> bool {
         let (mut parts, attempt) = (self.project(), info());
         *parts.attempt = attempt;
         // The first attempt has a service that is ready.
         if *parts.ready {
-            parts.send(clock);
+            parts.send(&now);
             return true;
         }
         parts.outgoing.reserve();
-        *parts.decided = attempt.remaining.map(|_| clock.now());
+        *parts.decided = attempt.remaining.map(|_| now());
         match parts.outgoing.refresh(&attempt) {
             Some(future) => parts.phase.set(ServicePhase::Refresh { future }),
             None => parts.phase.set(ServicePhase::Readying),
@@ -171,11 +177,11 @@ where
         true
     }
 
-    fn poll<C: Clock>(
+    fn poll(
         self: Pin<&mut Self>,
-        clock: &C,
+        now: impl Fn() -> Instant,
         context: &mut Context<'_>,
-    ) -> Poll<AttemptEvent<S::Response, S::Error>> {
+    ) -> Poll<Result<S::Response, S::Error>> {
         let mut parts = self.project();
         loop {
             // Part of the attempt: a service that retries while it gets ready must not multiply it.
@@ -184,7 +190,7 @@ where
                 ServicePhaseParts::Sent { future } => {
                     let result = ready!(parts.outgoing.enter(|| future.poll(context)));
                     parts.outgoing.settled(&result);
-                    return Poll::Ready(AttemptEvent::Ended(result));
+                    return Poll::Ready(result);
                 }
                 ServicePhaseParts::Refresh { future } => {
                     ready!(future.poll(context));
@@ -193,18 +199,27 @@ where
                 ServicePhaseParts::Readying => match ready!(parts.service.poll_ready(context)) {
                     Ok(()) => {
                         drop(inside);
-                        parts.send(clock);
+                        parts.send(&now);
                     }
-                    // A service that failed to get ready is spent, by tower's contract.
                     Err(error) => {
-                        return Poll::Ready(AttemptEvent::Classified(Some(Err(error)), UNKNOWN));
+                        parts.phase.set(ServicePhase::Spent);
+                        return Poll::Ready(Err(error));
                     }
                 },
-                ServicePhaseParts::BodyGone => {
-                    return Poll::Ready(AttemptEvent::Classified(None, BODY_GONE));
+                ServicePhaseParts::Idle
+                | ServicePhaseParts::Spent
+                | ServicePhaseParts::BodyGone => {
+                    return Poll::Pending;
                 }
-                ServicePhaseParts::Idle => return Poll::Pending,
             }
+        }
+    }
+
+    fn known_outcome(&self) -> Option<Outcome> {
+        match self.phase {
+            ServicePhase::Spent => Some(UNKNOWN),
+            ServicePhase::BodyGone => Some(BODY_GONE),
+            _ => None,
         }
     }
 
@@ -245,8 +260,8 @@ where
     S: Service<K::Request>,
 {
     /// Calls the service, which is ready.
-    fn send(&mut self, clock: &impl Clock) {
-        self.take_off_the_wait(clock);
+    fn send(&mut self, now: impl Fn() -> Instant) {
+        self.take_off_the_wait(now);
         let Some(request) = self.outgoing.request(self.attempt) else {
             return self.phase.set(ServicePhase::BodyGone);
         };
@@ -258,9 +273,9 @@ where
     }
 
     /// Subtracts the wait for the service from the time that the attempt is said to have.
-    fn take_off_the_wait(&mut self, clock: &impl Clock) {
+    fn take_off_the_wait(&mut self, now: impl Fn() -> Instant) {
         let Some(decided) = self.decided.take() else { return };
-        let waited = clock.now() - decided;
+        let waited = now() - decided;
         let left = |span: Span| span.saturating_sub(waited);
         self.attempt.remaining = self.attempt.remaining.map(left);
         self.attempt.timeout = self.attempt.timeout.map(left);

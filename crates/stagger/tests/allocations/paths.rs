@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::error::Error;
-use std::future::{poll_fn, ready};
+use std::future::{Future, poll_fn, ready};
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::pin::pin;
 use std::task::Poll;
 use std::thread;
 
@@ -37,6 +38,11 @@ pub(crate) fn counted() -> Paths {
     Ok(paths)
 }
 
+/// Runs a call. It is pinned here, because tokio boxes futures of more than 2 KB in builds without optimization.
+fn run<F: Future>(tokio: &Runtime, call: F) -> F::Output {
+    tokio.block_on(pin!(call))
+}
+
 /// Succeeds after it was pending once, as a call over a network is.
 async fn pending() -> Result<u64, Infallible> {
     let seen = Cell::new(false);
@@ -56,18 +62,18 @@ fn closures(tokio: &Runtime) -> Paths {
     let limited = Retrier::new(Policy::interactive(), TokioTime);
     let hedge = HedgePlan::fixed(Span::from_secs(1), 2)?;
     let hedged = Retrier::new(Policy::builder().hedge(hedge).build()?, TokioTime);
-    let bare = cheapest(|| assert_eq!(tokio.block_on(pending()), Ok(7)));
+    let bare = cheapest(|| assert_eq!(run(tokio, pending()), Ok(7)));
     let over = |path, run: &mut dyn FnMut()| CountedPath::new(path, bare, cheapest(run));
     let at_once = || ready(Ok::<_, Infallible>(7));
     Ok(vec![
         over("closure, ready", &mut || {
-            drop(tokio.block_on(async { plain.retry(at_once).when(|_| true).await }));
+            drop(run(tokio, async { plain.retry(at_once).when(|_| true).await }));
         }),
         over("closure, pending", &mut || {
-            drop(tokio.block_on(async { guarded.retry(pending).when(|_| true).await }));
+            drop(run(tokio, async { guarded.retry(pending).when(|_| true).await }));
         }),
         over("closure, pending, with deadline and time limit", &mut || {
-            drop(tokio.block_on(async { limited.retry(pending).when(|_| true).await }));
+            drop(run(tokio, async { limited.retry(pending).when(|_| true).await }));
         }),
         over("closure, blocking", &mut || {
             drop(guarded.retry_blocking(|| Ok::<_, Infallible>(7)).when(|_| true).call());
@@ -75,14 +81,14 @@ fn closures(tokio: &Runtime) -> Paths {
         over("closure with report", &mut || {
             let mut report = CallReport::default();
             let call = guarded.retry(at_once).when(|_| true).report(&mut report);
-            drop(tokio.block_on(call.into_future()));
+            drop(run(tokio, call.into_future()));
             assert_eq!(report.history().iter().len(), 1);
         }),
         over("closure, hedged, ready", &mut || {
-            drop(tokio.block_on(hedged.retry(at_once).when(|_| true).hedged().into_future()));
+            drop(run(tokio, hedged.retry(at_once).when(|_| true).hedged().into_future()));
         }),
         over("closure, hedged, pending", &mut || {
-            drop(tokio.block_on(hedged.retry(pending).when(|_| true).hedged().into_future()));
+            drop(run(tokio, hedged.retry(pending).when(|_| true).hedged().into_future()));
         }),
     ])
 }
@@ -96,7 +102,7 @@ where
     let mut service = service.clone();
     cheapest(|| {
         let next = made.pop().expect("there are more requests than runs");
-        drop(tokio.block_on(service.call(next)));
+        drop(run(tokio, service.call(next)));
     })
 }
 
@@ -167,19 +173,19 @@ fn clients(tokio: &Runtime) -> Paths {
         .build();
     let over = |path, bare, run: &mut dyn FnMut()| CountedPath::new(path, bare, cheapest(run));
     let url = url.as_str();
-    let sent = cheapest(|| assert!(tokio.block_on(bare.get(url).send()).is_ok()));
+    let sent = cheapest(|| assert!(run(tokio, bare.get(url).send()).is_ok()));
     let chain = reqwest_middleware::ClientBuilder::new(bare.clone()).build();
-    let chained = cheapest(|| assert!(tokio.block_on(chain.get(url).send()).is_ok()));
+    let chained = cheapest(|| assert!(run(tokio, chain.get(url).send()).is_ok()));
     Ok(vec![
-        over("reqwest", sent, &mut || assert!(tokio.block_on(default.get(url).send()).is_ok())),
+        over("reqwest", sent, &mut || assert!(run(tokio, default.get(url).send()).is_ok())),
         over("reqwest, with time limit", sent, &mut || {
-            assert!(tokio.block_on(timed.get(url).send()).is_ok());
+            assert!(run(tokio, timed.get(url).send()).is_ok());
         }),
         over("reqwest, with deadline and time limit", sent, &mut || {
-            assert!(tokio.block_on(limited.get(url).send()).is_ok());
+            assert!(run(tokio, limited.get(url).send()).is_ok());
         }),
         over("reqwest-middleware", chained, &mut || {
-            assert!(tokio.block_on(layered.get(url).send()).is_ok());
+            assert!(run(tokio, layered.get(url).send()).is_ok());
         }),
     ])
 }

@@ -21,7 +21,7 @@ use crate::walk::slack_of;
 use crate::{Accepted, ClusterAccept, Error, ShardId};
 
 /// The answers to the calls of a batch.
-type Answers = Vec<Result<ClusterAccept, Error>>;
+type AcceptAnswers = Vec<Result<ClusterAccept, Error>>;
 
 impl Accept<'_> {
     /// Stores all messages. `None`, and nothing has changed, if one of them needs a closer look. Calls `executed` before
@@ -32,7 +32,7 @@ impl Accept<'_> {
         memory: &Memory,
         counter: i16,
         executed: impl FnOnce() + Send,
-    ) -> Result<Option<Answers>, DbError> {
+    ) -> Result<Option<AcceptAnswers>, DbError> {
         let messages = || self.0.iter().flat_map(|call| call.messages);
         let widens = |new: &NewMessage| slack_of(&new.message) > memory.slack();
         if messages().next().is_none() || messages().any(widens) {

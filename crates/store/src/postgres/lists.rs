@@ -189,21 +189,9 @@ fn walk_sql(along: Walk, order: WalkOrder, filter: &DeliveryFilter) -> String {
             "d.endpoint = $5 AND d.ended = 2 AND".to_owned()
         }
         Walk::OfEndpoint(_) => {
-            // Each part is in order along its own index, and only what may be on the page is merged.
-            let part = |of: String| {
-                format!(
-                    "(SELECT * FROM delivery d WHERE {of} AND {range} ORDER BY d.message {way} LIMIT $4)"
-                )
-            };
-            let parts = [
-                format!("d.shard = {} AND d.endpoint = $5 AND d.ended = 0", shard_of("$5")),
-                "d.endpoint = $5 AND d.ended = 2".to_owned(),
-                "d.endpoint = $5 AND d.ended >= 3 AND d.ended = 3".to_owned(),
-                "d.endpoint = $5 AND d.ended >= 3 AND d.ended = 4".to_owned(),
-            ];
             return format!(
                 "SELECT {columns} FROM ({}) d ORDER BY d.message {way}, d.endpoint {way} LIMIT $4",
-                parts.map(part).join(" UNION ALL ")
+                of_endpoint(&range, way)
             );
         }
         Walk::EndedOfEndpoint(..) => {
@@ -214,6 +202,23 @@ fn walk_sql(along: Walk, order: WalkOrder, filter: &DeliveryFilter) -> String {
         "SELECT {columns} FROM delivery d WHERE {narrowed} {range} \
          ORDER BY d.message {way}, d.endpoint {way} LIMIT $4"
     )
+}
+
+/// The deliveries of an endpoint in every state. Each part is in order along its own index, and only what may be on
+/// the page is merged.
+fn of_endpoint(range: &str, way: &str) -> String {
+    let part = |of: String| {
+        format!(
+            "(SELECT * FROM delivery d WHERE {of} AND {range} ORDER BY d.message {way} LIMIT $4)"
+        )
+    };
+    let parts = [
+        format!("d.shard = {} AND d.endpoint = $5 AND d.ended = 0", shard_of("$5")),
+        "d.endpoint = $5 AND d.ended = 2".to_owned(),
+        "d.endpoint = $5 AND d.ended >= 3 AND d.ended = 3".to_owned(),
+        "d.endpoint = $5 AND d.ended >= 3 AND d.ended = 4".to_owned(),
+    ];
+    parts.map(part).join(" UNION ALL ")
 }
 
 /// The condition for the open deliveries of an endpoint in one state. Those that wait have an index of their own; the

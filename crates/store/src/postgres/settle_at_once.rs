@@ -184,7 +184,10 @@ mod tests {
         let second = settled(2, 1, 1, Delivered, 6);
         let twice = [first.clone(), first.clone()];
         assert!(!is_usual(&store, fence, &twice).await, "an order matters");
-        assert!(!is_usual(&store, Fence(fence.0 + 1), &[first.clone()]).await, "no member");
+        assert!(
+            !is_usual(&store, Fence(fence.0 + 1), std::slice::from_ref(&first)).await,
+            "no member"
+        );
         let gone = settled(9, 1, 1, Delivered, 5);
         assert!(!is_usual(&store, fence, &[first.clone(), gone]).await, "one is not there");
         assert!(is_usual(&store, fence, &[first, second.clone()]).await);

@@ -255,6 +255,17 @@ impl Identity {
         identity
     }
 
+    /// Signed by nobody but itself, and marked as an authority, as `openssl req -x509` does: its own certificate is the
+    /// authority's.
+    pub fn self_signed_authority() -> Self {
+        let mut identity = Self::self_signed();
+        let mut params = params(&["127.0.0.1", "localhost"]);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        identity.authority = itself(&params, &identity.key);
+        identity.chain = vec![identity.authority.der().clone()];
+        identity
+    }
+
     /// Speaks HTTP/1.1 only; by default the client may choose HTTP/2 by ALPN.
     pub fn http1_only(mut self) -> Self {
         self.protocols = vec![b"http/1.1".to_vec()];

@@ -44,7 +44,8 @@ impl Policy<u32, u32, CallFault> for WithBudget {
 
 pub(crate) async fn with_budget() -> Result<u32, Box<dyn Error>> {
     let (base, cap) = (Duration::from_millis(100), Duration::from_secs(10));
-    let backoff = ExponentialBackoffMaker::new(base, cap, 0.5, HasherRng::default())?.make_backoff();
+    let backoff =
+        ExponentialBackoffMaker::new(base, cap, 0.5, HasherRng::default())?.make_backoff();
     let policy = WithBudget { left: 2, backoff, budget: Arc::new(TpsBudget::default()) };
     let mut service = ServiceBuilder::new().retry(policy).service_fn(server);
     let ready = service.ready().await.map_err(|fault| format!("{fault:?}"))?;

@@ -20,7 +20,7 @@ mod shop;
 mod tokio_retry;
 mod tower;
 
-use play::{PlayedCall, FaultScript, SCRIPTS, ScriptResult, play};
+use play::{FaultScript, PlayedCall, SCRIPTS, ScriptResult, play};
 
 /// The locked versions of this build.
 const LOCK: &str = include_str!("../../../Cargo.lock");

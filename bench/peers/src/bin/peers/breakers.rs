@@ -67,7 +67,9 @@ fn of(threads: u64, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dyn Error>>
         // A whole call, as the peers make one: it reads the clock as exactly as its policy needs.
         .case("stagger", "", move |n| {
             for x in 0..n {
-                let _ = black_box(retrier.retry_blocking(|| blocking(x)).when(|_: &Failed| true).call());
+                let _ = black_box(
+                    retrier.retry_blocking(|| blocking(x)).when(|_: &Failed| true).call(),
+                );
             }
         })
         .case(

@@ -179,7 +179,8 @@ fn on_this_thread() -> Result<Group<'static>, Box<dyn Error>> {
     Ok(Group::new("first try, blocking", loops!(|x| blocking(x)))
         .case("stagger", "", move |n| {
             for x in 0..n {
-                let _ = black_box(ours.retry_blocking(|| blocking(x)).when(|_: &Failed| true).call());
+                let _ =
+                    black_box(ours.retry_blocking(|| blocking(x)).when(|_: &Failed| true).call());
             }
         })
         .case(

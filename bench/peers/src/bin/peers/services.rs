@@ -101,7 +101,8 @@ fn budgeted(tokio: &Runtime, effort: Effort<'_>) -> Result<Vec<GroupRow>, Box<dy
         .rows(effort))
 }
 
-type Ours = StaggerLayer<TokioTime, stagger::LocalLedger, stagger::call::RetryIf<fn(&Failed) -> bool>>;
+type Ours =
+    StaggerLayer<TokioTime, stagger::LocalLedger, stagger::call::RetryIf<fn(&Failed) -> bool>>;
 
 fn ours(policy: Policy) -> Ours {
     let always: fn(&Failed) -> bool = |_| true;

@@ -1,9 +1,11 @@
 //! The command: everything that can be wrong is found before the first attempt.
 
+use std::fs;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use reqwest::header::RANGE;
 use reqwest::{Method, Request};
 use stagger::reqwest::{CallOptions, Client, ClientOptions};
 use stagger::{CallReport, Clock, Sleep, TokioTime};
@@ -11,12 +13,14 @@ use stagger_core::Policy;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::timeout;
 
-use super::download::Download;
+use super::classification::client_options;
+use super::download::{Download, DownloadRules};
 use super::policy::{AttemptsMade, HttpFailure, policy};
 use super::reporter::HttpReporter;
-use super::request::{self, client};
-use crate::command_error::{CommandError, check};
-use crate::flags::HttpFlags;
+use super::request::{self, Content, client};
+use super::target::HttpTarget;
+use crate::command_error::CommandError;
+use crate::flags::{ContinueAt, HttpFlags};
 use crate::streams;
 
 /// The exit codes of a process that a signal ended, as shells have them: 128 and its number.
@@ -30,15 +34,16 @@ const FAREWELL: Duration = Duration::from_millis(100);
 /// # Errors
 /// A flag or a file that is wrong; nothing is sent then.
 pub(crate) fn http(flags: &HttpFlags) -> Result<ExitCode, CommandError> {
-    Exchange::of(flags).map(run)
+    let exchanges = Exchange::all(flags)?;
+    Ok(run(exchanges, flags.silent && !flags.show_error))
 }
 
-fn run(exchange: Exchange) -> ExitCode {
+fn run(exchanges: Vec<Exchange>, silent: bool) -> ExitCode {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     match runtime {
         Ok(runtime) => {
-            let code = runtime.block_on(until_signal(exchange));
+            let code = runtime.block_on(until_signal(exchanges, silent));
             // A reader of standard output that does not read must not delay the end.
             runtime.shutdown_background();
             code
@@ -47,7 +52,7 @@ fn run(exchange: Exchange) -> ExitCode {
     }
 }
 
-async fn until_signal(exchange: Exchange) -> ExitCode {
+async fn until_signal(exchanges: Vec<Exchange>, silent: bool) -> ExitCode {
     let handlers = signal(SignalKind::interrupt())
         .and_then(|interrupt| Ok((interrupt, signal(SignalKind::terminate())?)));
     let (mut interrupt, mut terminate): (Signal, Signal) = match handlers {
@@ -55,9 +60,9 @@ async fn until_signal(exchange: Exchange) -> ExitCode {
         Err(error) => return streams::refuse(&format!("no signal handler: {error}")),
     };
     // On a thread of its own, because standard output may block.
-    let mut task = tokio::spawn(exchange.run());
+    let mut task = tokio::spawn(one_by_one(exchanges, silent));
     let code = tokio::select! {
-        ended = &mut task => return ended.map_or(ExitCode::FAILURE, HttpFailure::code_of),
+        ended = &mut task => return ended.map_or(ExitCode::FAILURE, ExitCode::from),
         _ = interrupt.recv() => INTERRUPTED,
         _ = terminate.recv() => TERMINATED,
     };
@@ -66,10 +71,22 @@ async fn until_signal(exchange: Exchange) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Makes the calls; returns the code of the last one that failed.
+async fn one_by_one(exchanges: Vec<Exchange>, silent: bool) -> u8 {
+    let mut code = 0;
+    for exchange in exchanges {
+        if let Err(failure) = exchange.run().await {
+            code = failure.code(silent);
+        }
+    }
+    code
+}
+
 /// A request about to be made, with everything that was asked for.
 #[derive(Debug)]
 pub(super) struct Exchange {
     client: reqwest::Client,
+    options: ClientOptions,
     policy: Policy,
     request: Request,
     call: CallOptions,
@@ -86,23 +103,29 @@ impl Exchange {
     ///
     /// # Errors
     /// A flag or a file that is wrong.
-    pub(super) fn of(flags: &HttpFlags) -> Result<Self, CommandError> {
+    pub(super) fn all(flags: &HttpFlags) -> Result<Vec<Self>, CommandError> {
         let policy = policy(flags)?;
-        if let Some(place) = &flags.output {
-            check("--output", place)?;
-        }
+        let targets = HttpTarget::all(flags)?;
         let client = client(flags)?;
-        let request = request::request(flags, &client)?;
-        Ok(Self {
-            repeatable: flags.idempotent || *request.method() == Method::GET,
-            call: request::call(flags),
-            reporter: Arc::new(HttpReporter::of(flags, policy)?),
-            download: Download::new(flags.output.clone(), flags.include || flags.head),
-            fail: flags.fail,
-            client,
-            policy,
-            request,
-        })
+        let content = Content::of(flags)?;
+        let exchange = |target: HttpTarget| {
+            let mut request = request::request(flags, &client, &content, &target)?;
+            let rules = rules(flags, &target, &request)?;
+            let download = Download::new(target.place, rules);
+            download.resume(request.headers_mut());
+            Ok(Self {
+                repeatable: flags.idempotent || *request.method() == Method::GET,
+                call: request::call(flags),
+                reporter: Arc::new(HttpReporter::of(flags, policy)?),
+                download,
+                fail: flags.fail,
+                client: client.clone(),
+                options: client_options(flags),
+                policy,
+                request,
+            })
+        };
+        targets.into_iter().map(exchange).collect()
     }
 
     /// Makes the call, and hands its reply on.
@@ -148,6 +171,9 @@ impl Exchange {
         made.attempts += report.attempts();
         self.reporter.keep(report);
         let reply = answer.map_err(|error| HttpFailure::of(&error))?;
+        if self.download.is_complete(&reply) {
+            return Ok(());
+        }
         let failed = reply.status().as_u16() >= 400;
         if !(failed && self.fail) {
             self.download.take(reply).await?;
@@ -157,7 +183,9 @@ impl Exchange {
 
     fn caller(&self, policy: Policy) -> Client {
         let (begins, ends) = (Arc::clone(&self.reporter), Arc::clone(&self.reporter));
-        let options = ClientOptions::new()
+        let options = self
+            .options
+            .clone()
             .prepare(move |request, _| begins.begin(request))
             .on_attempt(move |attempt| ends.attempt(attempt));
         Client::with_options(self.client.clone(), policy, options)
@@ -177,4 +205,28 @@ impl Exchange {
         self.reporter.broken(made, why, self.download.received(), wait);
         wait
     }
+}
+
+/// The rules of the flags for the body of a target.
+fn rules(
+    flags: &HttpFlags,
+    target: &HttpTarget,
+    request: &Request,
+) -> Result<DownloadRules, CommandError> {
+    let length = || match target.place.as_deref().map(fs::metadata) {
+        Some(Ok(found)) if found.is_file() => found.len(),
+        _ => 0,
+    };
+    let kept = match flags.continue_at {
+        None => 0,
+        Some(ContinueAt::End) => length(),
+        Some(ContinueAt::Byte(kept)) if kept <= length() => kept,
+        Some(ContinueAt::Byte(kept)) => {
+            let bound = format!("at most the length of the file ({})", length());
+            return Err(CommandError::invalid("--continue-at", &kept.to_string(), &bound));
+        }
+    };
+    let range = request.headers().get(RANGE).cloned();
+    let include = flags.include || flags.head;
+    Ok(DownloadRules { include, compressed: flags.compressed, kept, range })
 }

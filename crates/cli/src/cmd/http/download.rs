@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -11,6 +11,7 @@ use reqwest::header::{
 };
 use reqwest::{Response, StatusCode};
 
+use super::decoder::ContentDecoder;
 use super::policy::{HttpFailure, deepest};
 use crate::streams;
 
@@ -18,8 +19,9 @@ use crate::streams;
 #[derive(Debug)]
 pub(super) struct Download {
     place: Option<PathBuf>,
-    /// Whether status and headers come before the body.
-    include: bool,
+    rules: DownloadRules,
+    /// The decoder of the body under way.
+    decoder: ContentDecoder,
     /// None until the first reply.
     writer: Option<ReplyWriter>,
     received: u64,
@@ -27,9 +29,23 @@ pub(super) struct Download {
     validator: Option<HeaderValue>,
 }
 
+/// The rules of the flags for a body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DownloadRules {
+    /// Whether status and headers come before the body.
+    pub(super) include: bool,
+    /// Whether a compressed reply was asked for.
+    pub(super) compressed: bool,
+    /// The bytes of the file that are kept, after which the body goes on.
+    pub(super) kept: u64,
+    /// The part of the body that was asked for.
+    pub(super) range: Option<HeaderValue>,
+}
+
 impl Download {
-    pub(super) const fn new(place: Option<PathBuf>, include: bool) -> Self {
-        Self { place, include, writer: None, received: 0, validator: None }
+    pub(super) const fn new(place: Option<PathBuf>, rules: DownloadRules) -> Self {
+        let (decoder, received) = (ContentDecoder::Identity, rules.kept);
+        Self { place, rules, decoder, writer: None, received, validator: None }
     }
 
     /// The bytes of the body that are there.
@@ -43,15 +59,37 @@ impl Download {
         matches!(self.writer, Some(ReplyWriter::Partial(_)))
     }
 
-    /// Asks for the rest only, where the server has shown that it can send it.
+    /// Asks for the rest only, where the server has shown that it can send it, or the flags say so.
     pub(super) fn resume(&self, headers: &mut HeaderMap) {
         headers.remove(RANGE);
         headers.remove(IF_RANGE);
-        let Some(validator) = self.validator.as_ref().filter(|_| self.received > 0) else { return };
-        if let Ok(range) = HeaderValue::try_from(format!("bytes={}-", self.received)) {
-            headers.insert(RANGE, range);
-            headers.insert(IF_RANGE, validator.clone());
+        let rest = HeaderValue::try_from(format!("bytes={}-", self.received)).ok();
+        let rest = rest.filter(|_| self.received > 0);
+        match (&self.validator, &self.rules.range) {
+            (None, Some(range)) => _ = headers.insert(RANGE, range.clone()),
+            (Some(validator), _) => {
+                if let Some(rest) = rest {
+                    headers.insert(RANGE, rest);
+                    headers.insert(IF_RANGE, validator.clone());
+                }
+            }
+            (None, None) => {
+                if let Some(rest) = rest.filter(|_| self.rules.kept > 0) {
+                    headers.insert(RANGE, rest);
+                }
+            }
         }
+    }
+
+    /// Whether the reply says that nothing is left after what is kept (RFC 9110 section 15.5.17).
+    pub(super) fn is_complete(&self, reply: &Response) -> bool {
+        let length = || {
+            let range = reply.headers().get(CONTENT_RANGE)?.to_str().ok()?;
+            range.strip_prefix("bytes */")?.parse::<u64>().ok()
+        };
+        reply.status() == StatusCode::RANGE_NOT_SATISFIABLE
+            && self.rules.kept > 0
+            && length() == Some(self.received)
     }
 
     /// Takes the body of a reply, to its end.
@@ -59,7 +97,7 @@ impl Download {
     /// # Errors
     /// A body that breaks off or takes too long, and a place that cannot be written.
     pub(super) async fn take(&mut self, mut reply: Response) -> Result<(), HttpFailure> {
-        let mut writer = self.open(&reply).map_err(|error| self.unwritten(&error))?;
+        let mut writer = self.open(&reply)?;
         let taken = self.pieces(&mut writer, &mut reply).await;
         if taken.is_err() {
             self.writer = Some(writer);
@@ -69,18 +107,35 @@ impl Download {
     }
 
     /// The place, with what is there already of this body.
-    fn open(&mut self, reply: &Response) -> io::Result<ReplyWriter> {
-        let rest = reply.status() == StatusCode::PARTIAL_CONTENT && is_from(self.received, reply);
-        let writer = match self.writer.take() {
-            Some(writer) if rest => return Ok(writer),
-            Some(mut writer) => {
-                writer.restart()?;
-                writer
-            }
-            None => ReplyWriter::open(self.place.as_deref())?,
-        };
+    fn open(&mut self, reply: &Response) -> Result<ReplyWriter, HttpFailure> {
+        let rest = self.received > 0
+            && reply.status() == StatusCode::PARTIAL_CONTENT
+            && is_from(self.received, reply);
+        let known = self.writer.take();
+        let writer = self.place_for(known, rest).map_err(|error| self.unwritten(&error))?;
+        if rest {
+            return Ok(writer);
+        }
+        if self.rules.compressed {
+            let unknown =
+                |coding| format!("the reply has a coding that was not asked for: {coding}");
+            self.decoder = ContentDecoder::of(reply.headers())
+                .map_err(|coding| HttpFailure::Coding(unknown(coding)))?;
+        }
         self.received = 0;
         self.validator = validator(reply);
+        Ok(writer)
+    }
+
+    /// The place, new or known, with nothing in it or with what the rest follows.
+    fn place_for(&self, known: Option<ReplyWriter>, rest: bool) -> io::Result<ReplyWriter> {
+        let is_known = known.is_some();
+        let mut writer = known.map_or_else(|| ReplyWriter::open(self.place.as_deref()), Ok)?;
+        match (is_known, rest) {
+            (true, true) | (false, false) => {}
+            (true, false) => writer.restart()?,
+            (false, true) => writer.keep(self.received)?,
+        }
         Ok(writer)
     }
 
@@ -89,12 +144,18 @@ impl Download {
         writer: &mut ReplyWriter,
         reply: &mut Response,
     ) -> Result<(), HttpFailure> {
-        let head = if self.include && self.received == 0 { head(reply) } else { Vec::new() };
+        let head = if self.rules.include && self.received == 0 { head(reply) } else { Vec::new() };
         let mut read_on = writer.write(&head).map_err(|error| self.unwritten(&error))?;
         while read_on {
             let Some(piece) = next(reply).await? else { break };
-            read_on = writer.write(&piece).map_err(|error| self.unwritten(&error))?;
+            // OK because no target has pointers of more than 64 bits.
             self.received = self.received.saturating_add(piece.len() as u64);
+            let piece = self.decoder.decode(piece).map_err(|error| undecoded(&error))?;
+            read_on = writer.write(&piece).map_err(|error| self.unwritten(&error))?;
+        }
+        if read_on && self.received > 0 {
+            let rest = self.decoder.finish().map_err(|error| undecoded(&error))?;
+            writer.write(&rest).map_err(|error| self.unwritten(&error))?;
         }
         Ok(())
     }
@@ -104,6 +165,10 @@ impl Download {
             self.place.as_deref().map_or(Cow::from("standard output"), Path::to_string_lossy);
         HttpFailure::Unwritten(format!("cannot write {name}: {error}"))
     }
+}
+
+fn undecoded(error: &io::Error) -> HttpFailure {
+    HttpFailure::Coding(format!("the body cannot be decompressed: {error}"))
 }
 
 /// The strong entity tag of a whole body, from a server that sends parts.
@@ -182,6 +247,19 @@ impl ReplyWriter {
                 Ok(Self::Partial(PartialFile::of(path.to_path_buf())?))
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Puts the first bytes of the place itself first, where they go to a file beside it.
+    ///
+    /// # Errors
+    /// The system's refusal, and a place that has become shorter.
+    pub(super) fn keep(&mut self, bytes: u64) -> io::Result<()> {
+        let Self::Partial(beside) = self else { return Ok(()) };
+        let mut kept = File::open(&beside.place)?.take(bytes);
+        match io::copy(&mut kept, &mut beside.file)? {
+            copied if copied == bytes => Ok(()),
+            _ => Err(io::Error::other("it has become shorter")),
         }
     }
 

@@ -1,14 +1,21 @@
-//! `stagger http`: one request as a call under a policy, with every attempt reported.
+//! `stagger http`: requests as calls under a policy, with every attempt reported.
 //!
-//! `request` and `client` come from the flags, and `exchange` is the call and its reply. `event` is an attempt as
-//! data, and `reporter` writes it.
+//! `target`, `request`, `data`, `multipart` and `tls` come from the flags. `command` is the calls and their replies, which
+//! `classification` judges, and `download` with `decoder` is the body on its way. `event` is an attempt as data, and
+//! `reporter` writes it.
 
+mod classification;
 mod command;
+mod data;
+mod decoder;
 mod download;
 mod event;
+mod multipart;
 mod policy;
 mod reporter;
 mod request;
+mod target;
+mod tls;
 
 pub(crate) use command::http;
-pub(crate) use request::tls;
+pub(crate) use tls::tls;

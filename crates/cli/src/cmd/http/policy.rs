@@ -4,7 +4,6 @@
 //! attempts. An exit code is curl's, where it has one.
 
 use std::error::Error as StdError;
-use std::process::ExitCode;
 
 use stagger::reqwest::SendError;
 use stagger::{Cause, OsEntropy};
@@ -25,8 +24,11 @@ pub(super) fn policy(flags: &HttpFlags) -> Result<Policy, CommandError> {
         if let Some(limit) = flags.attempt_timeout {
             limits = limits.attempt_timeout(limit);
         }
-        match flags.max_time {
-            Some(limit) => limits.deadline(limit),
+        if let Some(limit) = flags.max_time {
+            limits = limits.deadline(limit);
+        }
+        match flags.min_attempt_time {
+            Some(least) => limits.min_attempt_time(least),
             None => limits,
         }
     });
@@ -86,6 +88,8 @@ pub(super) enum HttpFailure {
     Time(String),
     /// Anything else in the transport: 56.
     Transport(String),
+    /// The body cannot be decompressed: 61.
+    Coding(String),
 }
 
 impl HttpFailure {
@@ -108,14 +112,14 @@ impl HttpFailure {
         match self {
             Self::BrokenOff(why) => Some(("incomplete_body", why)),
             Self::Unwritten(why) => Some(("unwritten_body", why)),
+            Self::Coding(why) => Some(("undecoded_body", why)),
             _ => None,
         }
     }
 
-    /// Says what is not said yet; the code of the process.
-    pub(super) fn code_of(ended: Result<(), Self>) -> ExitCode {
-        let Err(failure) = ended else { return ExitCode::SUCCESS };
-        let (code, why) = match &failure {
+    /// Says what is not said yet, unless it is `silent`; the code of the process.
+    pub(super) fn code(&self, silent: bool) -> u8 {
+        let (code, why) = match self {
             Self::Name(why) => (6, Some(why)),
             Self::Connect(why) => (7, Some(why)),
             Self::BrokenOff(why) => (18, Some(why)),
@@ -123,11 +127,12 @@ impl HttpFailure {
             Self::Unwritten(why) => (23, Some(why)),
             Self::Time(why) => (28, Some(why)),
             Self::Transport(why) => (56, Some(why)),
+            Self::Coding(why) => (61, Some(why)),
         };
-        if let Some(why) = why {
+        if let Some(why) = why.filter(|_| !silent) {
             streams::note(&format!("error: {why}"));
         }
-        ExitCode::from(code)
+        code
     }
 }
 

@@ -47,7 +47,8 @@ impl HttpReporter {
             })
         };
         let log = flags.log.as_ref().map(open).transpose()?;
-        let HttpFlags { format, quiet, verbose, .. } = *flags;
+        let HttpFlags { format, verbose, .. } = *flags;
+        let quiet = flags.quiet || flags.silent;
         let (made, report) = (Mutex::default(), Mutex::default());
         Ok(Self { policy, format, quiet, verbose, log, made, report })
     }

@@ -1,46 +1,76 @@
-//! A whole request from its flags, the options of its call, and the client: TLS by rustls with ring and Mozilla's roots.
+//! A whole request from its flags, the options of its call, and the client.
 
-use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::sync::Arc;
-
+use bytes::Bytes;
+use clap::error::ErrorKind;
 use reqwest::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
-    TRANSFER_ENCODING,
+    ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName,
+    HeaderValue, RANGE, TRANSFER_ENCODING,
 };
-use reqwest::{Body, Client, Method, Request, RequestBuilder, Url, redirect};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use reqwest::{Body, Client, ClientBuilder, Method, Proxy, Request, RequestBuilder, Url, redirect};
+use stagger::OsEntropy;
 use stagger::http::IdempotencyKey;
 use stagger::reqwest::{CallOptions, client_builder};
+use stagger_core::Span;
 
+use super::data::bytes;
+use super::multipart::Multipart;
 use super::reporter::without_userinfo;
+use super::target::HttpTarget;
+use super::tls::tls;
 use crate::command_error::CommandError;
 use crate::flags::HttpFlags;
 
-/// The longest body that is sent: it is held in memory, because every attempt sends it again.
-const MAX_BODY: u64 = 1 << 30;
+/// The content of all requests of a command line, which is read once.
+#[derive(Debug)]
+pub(super) struct Content {
+    method: Method,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+}
 
-/// The request. What the flags name is read, once.
+impl Content {
+    /// Reads what the flags name.
+    ///
+    /// # Errors
+    /// A flag that is no HTTP, or a file that cannot be read.
+    pub(super) fn of(flags: &HttpFlags) -> Result<Self, CommandError> {
+        if flags.head && !flags.data.is_empty() && !flags.get {
+            let why = "the argument '--head' cannot be used with '--data <DATA>'";
+            return Err(CommandError::flag(ErrorKind::ArgumentConflict, why));
+        }
+        let (form, method) = (form(flags)?, method(flags)?);
+        let mut headers = headers(flags, form.as_ref())?;
+        if let Some(range) = &flags.range {
+            headers.insert(RANGE, range_header(range)?);
+        }
+        let body = match form {
+            Some(form) => Some(form.body),
+            None => body(flags)?,
+        };
+        Ok(Self { method, headers, body: body.map(Bytes::from) })
+    }
+}
+
+/// The request for a target.
 ///
 /// # Errors
-/// A flag that is no HTTP, or a file that cannot be read.
-pub(super) fn request(flags: &HttpFlags, client: &Client) -> Result<Request, CommandError> {
+/// Credentials that do not fit into a header.
+pub(super) fn request(
+    flags: &HttpFlags,
+    client: &Client,
+    content: &Content,
+    target: &HttpTarget,
+) -> Result<Request, CommandError> {
     // The builder turns name and password of the URL into a header, which all later headers replace.
-    let url = url(&flags.url)?;
-    let shown = without_userinfo(&flags.url);
-    let mut request = client.request(method(flags)?, url).build().map_err(|_| {
-        CommandError::invalid("<URL>", &shown, "a URL whose name and password fit into a header")
+    let built = client.request(content.method.clone(), target.url.clone()).build();
+    let mut request = built.map_err(|_| {
+        let bound = "a URL whose name and password fit into a header";
+        CommandError::invalid("<URL>", &target.shown, bound)
     })?;
-    let headers = headers(flags)?;
-    let user = user(flags)?.filter(|_| !headers.contains_key(AUTHORIZATION));
-    set(request.headers_mut(), &headers);
-    if let Some(bytes) = body(flags)? {
-        *request.body_mut() = Some(Body::from(bytes));
+    let user = user(flags)?.filter(|_| !content.headers.contains_key(AUTHORIZATION));
+    set(request.headers_mut(), &content.headers);
+    if let Some(bytes) = &content.body {
+        *request.body_mut() = Some(Body::from(bytes.clone()));
     }
     let Some((name, password)) = user else { return Ok(request) };
     request.headers_mut().remove(AUTHORIZATION);
@@ -74,27 +104,36 @@ fn method(flags: &HttpFlags) -> Result<Method, CommandError> {
     let asked = match &flags.request {
         Some(method) => method.as_str(),
         None if flags.head => "HEAD",
-        None if flags.json.is_some() || !flags.data.is_empty() => "POST",
+        None if flags.get => "GET",
+        None if flags.json.is_some() || !flags.data.is_empty() || !flags.form.is_empty() => "POST",
         None => "GET",
     };
     Method::from_bytes(asked.as_bytes())
         .map_err(|_| CommandError::invalid("--request", asked, "the name of a method, such as PUT"))
 }
 
-fn url(asked: &str) -> Result<Url, CommandError> {
-    let shown = without_userinfo(asked);
-    let refused = |bound: &str| Err(CommandError::invalid("<URL>", &shown, bound));
-    if !asked.contains("://") {
-        return refused(&format!("a URL with its scheme; did you mean https://{asked}?"));
-    }
-    match Url::parse(asked) {
-        Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
-        Ok(_) => refused("a URL of http or https"),
-        Err(error) => refused(&format!("a URL: {error}")),
+fn form(flags: &HttpFlags) -> Result<Option<Multipart>, CommandError> {
+    match flags.form.as_slice() {
+        [] => Ok(None),
+        fields => Multipart::of(fields, &mut OsEntropy).map(Some),
     }
 }
 
-fn headers(flags: &HttpFlags) -> Result<HeaderMap, CommandError> {
+/// The header for a part of the body: one or more ranges of bytes.
+fn range_header(asked: &str) -> Result<HeaderValue, CommandError> {
+    let refused = || CommandError::invalid("--range", asked, "bytes such as 0-499, 500- or -500");
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_range = |range: &str| {
+        range.trim().split_once('-').is_some_and(|(first, last)| {
+            is_number(first) && is_number(last) && !(first.is_empty() && last.is_empty())
+        })
+    };
+    let valid = asked.split(',').all(is_range);
+    let header = HeaderValue::try_from(format!("bytes={asked}")).ok();
+    header.filter(|_| valid).ok_or_else(refused)
+}
+
+fn headers(flags: &HttpFlags, form: Option<&Multipart>) -> Result<HeaderMap, CommandError> {
     let mut headers = HeaderMap::new();
     for asked in &flags.header {
         let (name, value) = header(asked)?;
@@ -104,8 +143,14 @@ fn headers(flags: &HttpFlags) -> Result<HeaderMap, CommandError> {
     if flags.json.is_some() {
         default(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         default(ACCEPT, HeaderValue::from_static("application/json"));
-    } else if !flags.data.is_empty() {
+    } else if let Some(form) = form {
+        let kind = HeaderValue::from_str(&form.content_type);
+        default(CONTENT_TYPE, kind.expect("a boundary of letters and digits is visible ASCII"));
+    } else if !flags.data.is_empty() && !flags.get {
         default(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    }
+    if flags.compressed {
+        default(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
     }
     if let Some(key) = flags.idempotency_key.as_deref().filter(|key| !key.is_empty()) {
         let value = HeaderValue::from_str(key)
@@ -142,33 +187,15 @@ fn user(flags: &HttpFlags) -> Result<Option<(&str, &str)>, CommandError> {
 }
 
 fn body(flags: &HttpFlags) -> Result<Option<Vec<u8>>, CommandError> {
+    if flags.get {
+        return Ok(None);
+    }
     if let Some(json) = &flags.json {
         return bytes("--json", json).map(Some);
     }
     let parts: Result<Vec<_>, _> = flags.data.iter().map(|data| bytes("--data", data)).collect();
     let parts = parts?;
     Ok(if parts.is_empty() { None } else { Some(parts.join(&b'&')) })
-}
-
-/// The bytes that a flag gives: its own, or those of the file behind an @.
-fn bytes(flag: &str, data: &OsStr) -> Result<Vec<u8>, CommandError> {
-    let Some(file) = data.as_bytes().strip_prefix(b"@").map(OsStr::from_bytes) else {
-        return Ok(data.as_bytes().to_vec());
-    };
-    let stdin = file == "-";
-    let name = if stdin { "standard input".to_owned() } else { file.display().to_string() };
-    let refused = |error| CommandError::File(format!("error: {name}: {error}"));
-    let from: Box<dyn Read> = match stdin {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(file).map_err(refused)?),
-    };
-    let mut bytes = Vec::new();
-    from.take(MAX_BODY + 1).read_to_end(&mut bytes).map_err(refused)?;
-    // OK because no target has pointers of more than 64 bits.
-    if bytes.len() as u64 > MAX_BODY {
-        return Err(CommandError::invalid(flag, &data.display().to_string(), "at most 1 GiB"));
-    }
-    Ok(bytes)
 }
 
 /// Redirects that are followed; more of them are a loop.
@@ -183,43 +210,42 @@ pub(super) fn client(flags: &HttpFlags) -> Result<Client, CommandError> {
         true => redirect::Policy::limited(MAX_REDIRECTS),
         false => redirect::Policy::none(),
     };
-    client_builder()
+    let mut builder = client_builder()
         .user_agent(concat!("stagger/", env!("CARGO_PKG_VERSION")))
         .redirect(redirects)
         // A URL may hold a token, which a redirect would hand to another server.
         .referer(false)
-        .tls_backend_preconfigured(tls(flags.cacert.as_deref())?)
+        .tls_backend_preconfigured(tls(flags.cacert.as_deref(), flags.insecure)?);
+    if let Some(agent) = &flags.user_agent {
+        builder = builder.user_agent(user_agent(agent)?);
+    }
+    if let Some(limit) = flags.connect_timeout {
+        if limit == Span::ZERO {
+            return Err(CommandError::invalid("--connect-timeout", "0s", "above zero"));
+        }
+        builder = builder.connect_timeout(limit.to_duration());
+    }
+    with_proxy(builder, flags.proxy.as_deref())?
         .build()
         .map_err(|error| CommandError::File(format!("error: no client: {error}")))
 }
 
-pub(crate) fn tls(trusted: Option<&Path>) -> Result<ClientConfig, CommandError> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    if let Some(file) = trusted {
-        trust(&mut roots, file)?;
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| CommandError::File(format!("error: no TLS: {error}")))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
+fn user_agent(agent: &str) -> Result<HeaderValue, CommandError> {
+    HeaderValue::from_str(agent)
+        .map_err(|_| CommandError::invalid("--user-agent", agent, "text on one line"))
 }
 
-fn trust(roots: &mut RootCertStore, file: &Path) -> Result<(), CommandError> {
-    let name = file.display().to_string();
-    let bytes =
-        fs::read(file).map_err(|error| CommandError::File(format!("error: {name}: {error}")))?;
-    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
-    let bound = "a file of certificates in PEM";
-    let certificates = certificates.map_err(|_| CommandError::invalid("--cacert", &name, bound))?;
-    if certificates.is_empty() {
-        return Err(CommandError::invalid("--cacert", &name, bound));
+/// A proxy without a scheme is of http.
+fn with_proxy(builder: ClientBuilder, proxy: Option<&str>) -> Result<ClientBuilder, CommandError> {
+    let Some(asked) = proxy else { return Ok(builder) };
+    let whole = if asked.contains("://") { asked.to_owned() } else { format!("http://{asked}") };
+    let refused = || {
+        let bound = "HOST:PORT, or a URL of http or https";
+        CommandError::invalid("--proxy", &without_userinfo(asked), bound)
+    };
+    let url = Url::parse(&whole).map_err(|_| refused())?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(refused());
     }
-    for certificate in certificates {
-        roots.add(certificate).map_err(|_| CommandError::invalid("--cacert", &name, bound))?;
-    }
-    Ok(())
+    Proxy::all(url).map(|proxy| builder.proxy(proxy)).map_err(|_| refused())
 }

@@ -1,5 +1,6 @@
 //! `stagger storm`: flags to a scenario or a log, its report to a page in the form that is asked for.
 
+use clap::error::ErrorKind;
 use comfy_table::ContentArrangement;
 use serde::Serialize;
 use stagger_sim::{CATALOGUE, Shapes, ShapesReport};
@@ -8,11 +9,12 @@ use super::files::{Files, heat_map};
 use super::pages::{report_page, sweep_page};
 use super::playback::Playback;
 use super::replay;
+use super::sockets;
 use super::target::{Origin, SHAPES, Target};
 use crate::command_error::CommandError;
 use crate::flags::{StormFlags, StormFormat};
-use crate::outages::OUTAGES;
 use crate::render::{self, Storm};
+use crate::shipped::ShippedScenario;
 use crate::streams;
 
 /// Plays what the flags ask for, and returns the page.
@@ -24,9 +26,12 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, CommandError> {
         return replay::replay(flags);
     }
     match Target::of(flags)? {
-        Target::List => Files::none(flags, "list").map(|()| list_page(flags.format)),
-        Target::Shapes => Files::none(flags, "shapes").and_then(|()| shapes(flags)),
+        Target::List => no_sockets(flags, "list").map(|()| list_page(flags.format)),
+        Target::Shapes => no_sockets(flags, "shapes").and_then(|()| shapes(flags)),
         Target::Scenario(scenario, origin) => {
+            if let Some(page) = sockets::played(flags, &scenario)? {
+                return Ok(page);
+            }
             let files = Files::of(flags)?;
             let playback = Playback::begin(flags, &scenario.name);
             let report = playback.play(&scenario)?;
@@ -44,6 +49,18 @@ pub(crate) fn storm(flags: &StormFlags) -> Result<String, CommandError> {
             Ok(sweep_page(flags.format, &grid.swept, &report))
         }
     }
+}
+
+/// No files and no sockets, for what has neither pictures nor callers.
+///
+/// # Errors
+/// A flag that asks for one.
+fn no_sockets(flags: &StormFlags, of: &str) -> Result<(), CommandError> {
+    if let Some(flag) = flags.load.given() {
+        let message = format!("the argument '{flag}' does not apply to '{of}'");
+        return Err(CommandError::flag(ErrorKind::ArgumentConflict, &message));
+    }
+    Files::none(flags, of)
 }
 
 fn shapes(flags: &StormFlags) -> Result<String, CommandError> {
@@ -84,9 +101,9 @@ fn list_page(format: StormFormat) -> String {
     let named =
         CATALOGUE.iter().map(|it| Listed { name: it.name, table: it.table, about: it.about });
     let shapes = Listed { name: SHAPES.0, table: Some(SHAPES.1), about: SHAPES.2 };
-    let outages = OUTAGES.iter();
-    let outages = outages.map(|it| Listed { name: it.name, table: None, about: it.about });
-    let all: Vec<Listed> = named.chain([shapes]).chain(outages).collect();
+    let shipped = ShippedScenario::all();
+    let shipped = shipped.map(|it| Listed { name: it.name, table: None, about: it.about });
+    let all: Vec<Listed> = named.chain([shapes]).chain(shipped).collect();
     let columns = [("scenario", &["name"][..]), ("table", &["table"]), ("about", &["about"])];
     match format {
         StormFormat::Table => {

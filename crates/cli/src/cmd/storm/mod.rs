@@ -10,6 +10,7 @@ mod pages;
 mod playback;
 mod replay;
 mod scenario_source;
+mod sockets;
 mod target;
 
 pub(crate) use command::storm;

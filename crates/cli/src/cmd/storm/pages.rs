@@ -3,7 +3,7 @@
 use stagger_sim::StormReport;
 
 use crate::flags::StormFormat;
-use crate::render::{self, Storm, Swept};
+use crate::render::{self, LoadReport, Storm, Swept};
 use crate::streams;
 
 /// The report of a scenario or of a log.
@@ -21,5 +21,14 @@ pub(super) fn sweep_page(format: StormFormat, swept: &Swept, report: &StormRepor
         StormFormat::Table => render::sweep_table(swept, report, streams::page_width()),
         StormFormat::Json => render::sweep_json(swept, report),
         StormFormat::Csv => render::sweep_csv(swept, report),
+    }
+}
+
+/// The report of runs over sockets.
+pub(super) fn load_page(format: StormFormat, report: &LoadReport) -> String {
+    match format {
+        StormFormat::Table => render::load_table(report, streams::page_width()),
+        StormFormat::Json => render::load_json(report),
+        StormFormat::Csv => render::load_csv(report),
     }
 }

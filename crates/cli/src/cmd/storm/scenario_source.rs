@@ -9,10 +9,10 @@ use stagger_text::settings::{Document, Flaw};
 
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::outages::Outage;
 use crate::policy_file::read;
 use crate::render::YOURS;
 use crate::scenario_file::{self, ScenarioOverrides};
+use crate::shipped::ShippedScenario;
 use crate::streams;
 
 /// The source of a scenario, with settings that change from one time to the next.
@@ -69,14 +69,18 @@ impl ScenarioSource {
         Self::Log(Box::new(LogReplay { log, options, known }))
     }
 
-    /// An outage that ships. Policies of the command line are rows called `yours`.
-    pub(super) fn shipped(outage: &Outage, flags: &StormFlags, mut options: StormOptions) -> Self {
+    /// A scenario file that ships. Policies of the command line are rows called `yours`.
+    pub(super) fn shipped(
+        shipped: &ShippedScenario,
+        flags: &StormFlags,
+        mut options: StormOptions,
+    ) -> Self {
         let alone = options.policies.len() == 1;
         for (name, _) in &mut options.policies {
             *name = if alone { YOURS.to_owned() } else { format!("{YOURS}, {name}") };
         }
         let given = ScenarioOverrides { options, equal: flags.equal };
-        let (file, text) = (outage.name.to_owned(), outage.text.to_owned());
+        let (file, text) = (shipped.name.to_owned(), shipped.text.to_owned());
         Self::File(Box::new(ScenarioText { file, text, given }))
     }
 

@@ -12,8 +12,8 @@ use super::known_options as known;
 use super::scenario_source::ScenarioSource;
 use crate::command_error::CommandError;
 use crate::flags::StormFlags;
-use crate::outages::{OUTAGES, Outage};
 use crate::policy_file::{Loaded, PolicyArgument};
+use crate::shipped::ShippedScenario;
 
 /// The target that the flags ask for.
 #[derive(Debug)]
@@ -67,9 +67,9 @@ impl Target {
         if is(SHAPES.0) || is(SHAPES.1) {
             return known::check_shapes(flags).map(|()| Self::Shapes);
         }
-        if let Some(outage) = Outage::find(name) {
+        if let Some(shipped) = ShippedScenario::find(name) {
             known::check_file(flags)?;
-            return played(&ScenarioSource::shipped(outage, flags, options(flags)?), flags);
+            return played(&ScenarioSource::shipped(&shipped, flags, options(flags)?), flags);
         }
         let named = Named::find(name).ok_or_else(|| unknown(name))?;
         scenario(named, flags, options(flags)?)
@@ -134,8 +134,8 @@ pub(super) fn options(flags: &StormFlags) -> Result<StormOptions, CommandError> 
 
 /// Names of all that can be played.
 fn names() -> impl Iterator<Item = &'static str> {
-    let outages = OUTAGES.iter().map(|outage| outage.name);
-    CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"]).chain(outages)
+    let shipped = ShippedScenario::all().map(|shipped| shipped.name);
+    CATALOGUE.iter().map(|named| named.name).chain([SHAPES.0, "list"]).chain(shipped)
 }
 
 fn unknown(name: &str) -> CommandError {

@@ -44,7 +44,7 @@ impl CounterPage {
         })?;
         let client = stagger::reqwest::client_builder()
             .timeout(TIMEOUT)
-            .tls_backend_preconfigured(tls(None)?)
+            .tls_backend_preconfigured(tls(None, false)?)
             .build();
         let client = client.map_err(|error| CommandError::Log(format!("no client: {error}")))?;
         let names = names(flags)?;

@@ -7,20 +7,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-use stagger_core::Outcome;
 use stagger_core::retry::{Done, Ledger};
+use stagger_core::{Instant, Outcome};
 
 use super::Batch;
 use super::pending::{Answers, Pending};
 use crate::cancel::Cancel;
-use crate::clock::{Clock, Pause, Sleep};
+use crate::clock::{Pause, Sleep};
 use crate::run::active_call::ActiveCall;
-use crate::run::attempt_source::{AttemptEvent, AttemptSource};
+use crate::run::attempt_source::AttemptSource;
 use crate::run::blocking::drive_blocking;
 use crate::run::blocking_driver::BlockingDriver;
 use crate::run::classifier::Classifier;
 use crate::run::nested::Inside;
-use crate::run::poll_call::{CallDriver, CallFuture};
+use crate::run::poll_call::CallFuture;
 use crate::run::{AttemptInfo, CallReport, Destination, Error, Retrier, RetryCall};
 
 /// The items of a batch, and the operation that sends what is left of them.
@@ -167,27 +167,31 @@ where
 {
     const TIMED: bool = true;
     const REPLIES: bool = true;
+    const NOTES_END: bool = true;
 
-    fn start<C: Clock>(self: Pin<&mut Self>, _: impl FnOnce() -> AttemptInfo, _: &C) -> bool {
+    fn start(
+        self: Pin<&mut Self>,
+        _: impl FnOnce() -> AttemptInfo,
+        _: impl Fn() -> Instant,
+    ) -> bool {
         let mut parts = self.project();
         let items = parts.pending.begin().to_vec();
         parts.round.set(Some((parts.op)(items)));
         true
     }
 
-    fn poll<C: Clock>(
+    fn poll(
         self: Pin<&mut Self>,
-        _: &C,
+        _: impl Fn() -> Instant,
         context: &mut Context<'_>,
-    ) -> Poll<AttemptEvent<BatchRound, Infallible>> {
+    ) -> Poll<Result<BatchRound, Infallible>> {
         let parts = self.project();
         let Some(round) = parts.round.as_pin_mut() else { return Poll::Pending };
         let inside = Inside::enter();
         let answers = ready!(round.poll(context));
         drop(inside);
         let outcome = parts.pending.settle(answers);
-        let round = BatchRound { outcome, done: None };
-        Poll::Ready(AttemptEvent::Classified(Some(Ok(round)), outcome))
+        Poll::Ready(Ok(BatchRound { outcome, done: None }))
     }
 
     fn clear(self: Pin<&mut Self>) {
@@ -201,17 +205,17 @@ where
 
 pin_project! {
     /// An async batch under way.
-    pub struct BatchFuture<A, D> {
+    pub struct BatchFuture<C> {
         #[pin]
-        call: CallFuture<A, D>,
+        call: C,
     }
 }
 
 /// The rounds of a batch, and their driver; see [`RetryFuture`](crate::RetryFuture) for the parameters.
 type BatchCall<'r, D, I, F, Fut, T, E, J, W> = BatchFuture<
-    BatchRounds<I, T, E, J, F, Fut>,
-    CallDriver<
+    CallFuture<
         'r,
+        BatchRounds<I, T, E, J, F, Fut>,
         <D as Destination>::Retrier,
         <D as Destination>::Ledger,
         ByRound,
@@ -238,14 +242,18 @@ where
         let pending = Pending::new(items, self.classifier, self.idempotent);
         let rounds = BatchRounds { pending, op, round: None };
         let call = ActiveCall::new(self.destination.into_retrier(), None, self.idempotent);
-        let call = CallFuture::new(rounds, CallDriver::new(call, ByRound, self.report));
-        BatchFuture { call }
+        BatchFuture { call: CallFuture::new(rounds, call, ByRound, self.report) }
     }
 }
 
-impl<I, T, E, J, F, Fut, D> Future for BatchFuture<BatchRounds<I, T, E, J, F, Fut>, D>
+/// A call of [`BatchRounds`].
+type RoundsCall<'r, I, T, E, J, F, Fut, R, L, W> =
+    CallFuture<'r, BatchRounds<I, T, E, J, F, Fut>, R, L, ByRound, BatchRound, Infallible, W>;
+
+impl<'r, I, T, E, J, F, Fut, R, L, W> Future
+    for BatchFuture<RoundsCall<'r, I, T, E, J, F, Fut, R, L, W>>
 where
-    CallFuture<BatchRounds<I, T, E, J, F, Fut>, D>:
+    RoundsCall<'r, I, T, E, J, F, Fut, R, L, W>:
         Future<Output = Result<BatchRound, Error<Infallible>>>,
     J: Classifier<T, E>,
 {
@@ -262,7 +270,7 @@ where
     }
 }
 
-impl<A, D> fmt::Debug for BatchFuture<A, D> {
+impl<C> fmt::Debug for BatchFuture<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BatchFuture").finish_non_exhaustive()
     }
