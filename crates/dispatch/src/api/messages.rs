@@ -90,7 +90,7 @@ pub(super) async fn send_raw_message(
 
 /// Accepts up to 1000 messages. Each message is stored with all its deliveries or not at all.
 ///
-/// Messages with 2048 rows in all, one for each message and each delivery, are stored together: all of
+/// Messages with 512 rows in all, one for each message and each delivery, are stored together: all of
 /// them or none. A larger batch is stored in steps of that size, so that others do not wait for all of it.
 /// A refusal then tells how many messages are accepted; the batch can be sent again if its messages have
 /// idempotency keys.

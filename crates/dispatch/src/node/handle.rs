@@ -227,7 +227,7 @@ impl Node {
 
     /// Accepts messages, durably and fanned out. Answers in their order.
     ///
-    /// Messages with 2048 rows in all (messages and deliveries) are stored together, all or none. More are
+    /// Messages with 512 rows in all (messages and deliveries) are stored together, all or none. More are
     /// stored in steps, and an error tells how many are accepted.
     ///
     /// # Errors

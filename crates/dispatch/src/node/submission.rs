@@ -22,9 +22,9 @@ use crate::random::IdGenerator;
 /// The memory of a message besides its payload while it waits for the store, in bytes.
 const OVERHEAD: usize = 1024;
 
-/// The size of a step in which a batch is stored, in rows: some 10 ms of a store's work, for which all other
+/// The size of a step in which a batch is stored, in rows: some 10 ms of a busy store's work, for which all other
 /// callers wait.
-const STEP: usize = 2048;
+const STEP: usize = 512;
 
 /// A message to deliver, as an application sends it in.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -25,8 +25,9 @@ use crate::walk::{IdRange, slack_of};
 const BATCH: usize = 512;
 
 /// Bytes in one transaction at most, beyond which no further write is added: more would make all of
-/// them wait for longer than they gain by sharing.
-const BATCH_BYTES: usize = 4 << 20;
+/// them wait for longer than they gain by sharing. A thousand deliveries are as much, and where each has an endpoint
+/// of its own they touch thousands of pages.
+const BATCH_BYTES: usize = 1 << 20;
 
 /// The handle of the writing thread, which ends with it.
 #[derive(Debug)]
