@@ -32,7 +32,11 @@ type Build = fn() -> Result<Policy, stagger::ConfigError>;
 /// Flags, the function that they print, and what it builds. To print one anew:
 /// `stagger choose FLAGS --format rust > crates/cli/tests/choose/NAME.rs`.
 const CASES: [(&str, &str, Build); 5] = [
-    ("--callers 5000 --idempotent --slo 2s", include_str!("choose/fleet.rs"), fleet::policy),
+    (
+        "--callers 5000 --idempotent --slo 5s --p99 300ms",
+        include_str!("choose/fleet.rs"),
+        fleet::policy,
+    ),
     (
         "--idempotent --rate-limited --slo 10s --rps 50",
         include_str!("choose/limited.rs"),

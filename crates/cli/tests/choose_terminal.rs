@@ -82,6 +82,7 @@ fn questions_are_asked_and_the_answers_make_the_policy() {
         ("left alone", "[none] ", "\n"),
         ("background work", "[no] ", "no\n"),
         ("How long may a call take", "[none] ", "2s\n"),
+        ("99 of 100 healthy", "[unknown] ", "80ms\n"),
         ("limit its callers", "[no] ", "\n"),
         ("How many services", "[1] ", "\n"),
     ] {
@@ -111,6 +112,11 @@ fn a_wrong_answer_is_asked_again_with_its_bound() {
     session.expect("callers = 0: must be a whole number from 1 to 1000000000");
     session.expect("How many processes");
     session.press("7\n");
+    session.expect("99 of 100 healthy");
+    session.press("0s\n");
+    session.expect("p99 = 0s: must be a span from 1us to 3600s, or unknown");
+    session.expect("[unknown] ");
+    session.press("\n");
     let (status, page) = session.end();
     assert_eq!(status.code(), Some(0));
     assert!(page.contains("max_attempts = 1"), "{page}");

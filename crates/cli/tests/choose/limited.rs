@@ -7,7 +7,11 @@ use stagger::{Backoff, ConfigError, HintRule, LongHint, Policy, Rate, Ratio, Spa
 /// Answers: idempotent = yes, rps = 50, slo = 10s, rate-limited = yes
 ///
 /// Not said, so taken as usual: retryable = yes, callers = 100, minimum-wait =
-/// none, background = no, layers = 1
+/// none, background = no, p99 = unknown, layers = 1
+///
+/// Compare attempt_timeout (550ms) with the p99 of healthy attempts, or answer
+/// `p99`. Attempts that are cut off sooner are repeated while the server still
+/// works on them; at a high load that alone keeps it overloaded.
 ///
 /// Keep one retrier for each destination and share it: budget and breaker
 /// protect only those who share them.

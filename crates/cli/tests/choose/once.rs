@@ -5,7 +5,7 @@ use stagger::{ConfigError, Policy, Span};
 /// Answers: callers = 3
 ///
 /// Not said, so taken as usual: retryable = yes, idempotent = no, background =
-/// no, slo = none
+/// no, slo = none, p99 = unknown
 ///
 /// To have retries, send an Idempotency-Key that the server remembers (one for
 /// each call, the same on all attempts), and answer `key`. Look first, then

@@ -7,7 +7,8 @@ use stagger::{Backoff, ConfigError, HintRule, Jitter, LongHint, Policy, Ratio, S
 /// Answers: idempotent = key, rps = 1, minimum-wait = 2s, background = yes,
 /// rate-limited = yes, layers = 3
 ///
-/// Not said, so taken as usual: retryable = yes, callers = 100, slo = none
+/// Not said, so taken as usual: retryable = yes, callers = 100, slo = none, p99
+/// = unknown
 ///
 /// Make one Idempotency-Key for each call, the same on all its attempts, and
 /// start the call as idempotent; the server must remember keys for longer than
@@ -16,6 +17,10 @@ use stagger::{Backoff, ConfigError, HintRule, Jitter, LongHint, Policy, Ratio, S
 /// Retry in one layer only, the one next to what fails: 3 layers of 10 attempts
 /// make 1000 calls of one. Within a process the nested guard sees to it;
 /// between services give the others max_attempts = 1.
+///
+/// Compare attempt_timeout (60s) with the p99 of healthy attempts, or answer
+/// `p99`. Attempts that are cut off sooner are repeated while the server still
+/// works on them; at a high load that alone keeps it overloaded.
 ///
 /// Keep one retrier for each destination and share it: budget and breaker
 /// protect only those who share them.

@@ -6,7 +6,11 @@ use stagger::{Backoff, ConfigError, HintRule, Jitter, LongHint, Policy, Ratio, S
 /// Answers: idempotent = yes, callers = 9, minimum-wait = 500ms, slo = 4.2s
 ///
 /// Not said, so taken as usual: retryable = yes, rps = unknown, background =
-/// no, rate-limited = no, layers = 1
+/// no, p99 = unknown, rate-limited = no, layers = 1
+///
+/// Compare attempt_timeout (350ms) with the p99 of healthy attempts, or answer
+/// `p99`. Attempts that are cut off sooner are repeated while the server still
+/// works on them; at a high load that alone keeps it overloaded.
 ///
 /// Keep one retrier for each destination and share it: budget and breaker
 /// protect only those who share them.
