@@ -2,3 +2,12 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+mod destination;
+mod edge;
+mod forward;
+mod ops;
+mod server;
+pub mod stats;
+
+pub use destination::DestinationLedger;
+pub use server::{Proxy, ProxyError, ProxyHandle};

@@ -33,7 +33,7 @@ const FORWARDING: [&str; 9] = [
 ];
 
 /// Requests of one kind, and how they are made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RouteSettings {
     /// Its name, in metrics and logs.
     pub name: String,

@@ -177,7 +177,7 @@ mod tests {
                 "max_in_flight = 0",
                 "route.a.max_in_flight = 0: must be a whole number from 1 to 100000",
             ),
-            ("connect_timeout = '2h'", "route.a.connect_timeout = 2h: must be at most 1h"),
+            ("connect_timeout = '2h'", "route.a.connect_timeout = 2h: must be at most 3600s"),
             ("retry.replay_limit = '1GiB'", "route.a.retry.replay_limit = 1GiB: must be bytes"),
             ("retry.methods = ['get']", "did you mean GET?"),
             ("retry.grpc_methods = 'Get'", "must be a path such as /shop.Orders/Get"),
