@@ -43,7 +43,7 @@ async fn a_call_under_way_survives_new_settings_and_the_end() {
 #[tokio::test]
 async fn bad_settings_replaced_good_ones() {
     let server = TestServer::start(Script::always(Reaction::status(500))).await;
-    let policy = "policy = { limits = { max_attempts = 1 }, breaker = { consecutive = 1, open_for = '60s' } }";
+    let policy = "policy = { limits = { max_attempts = 1 }, breaker = { consecutive = 1, open_time = '60s' } }";
     let route = format!("[route.api]\nupstream = '{}'\n{policy}\n", server.url(""));
     let proxy = RunningProxy::start(&route).await;
     proxy.ask("GET", "/").await;

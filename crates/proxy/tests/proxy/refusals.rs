@@ -73,7 +73,7 @@ async fn an_open_breaker_refuses_without_a_connection() {
     let server = TestServer::start(Script::always(Reaction::status(500))).await;
     let proxy = RunningProxy::start(&format!(
         "[route.api]\nupstream = '{}'\n[route.api.policy]\nlimits = {{ max_attempts = 1 }}\n\
-         breaker = {{ consecutive = 3, open_for = '60s' }}",
+         breaker = {{ consecutive = 3, open_time = '60s' }}",
         server.url("")
     ))
     .await;

@@ -33,7 +33,7 @@ async fn a_tunnel_leads_to_the_server_that_it_names() {
 async fn failed_connects_open_the_breaker() {
     let port = RefusingPort::hold().expect("a port");
     let proxy = RunningProxy::start(&format!(
-        "[route.out]\nconnect = '{}'\npolicy = {{ breaker = {{ consecutive = 2, open_for = '60s' }} }}",
+        "[route.out]\nconnect = '{}'\npolicy = {{ breaker = {{ consecutive = 2, open_time = '60s' }} }}",
         port.address()
     ))
     .await;
