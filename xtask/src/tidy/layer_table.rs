@@ -177,6 +177,10 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     (
+        "crates/proxy/src/",
+        &[&["config", "stats"], &["destination", "edge"], &["forward", "ops"], &["server"]],
+    ),
+    (
         "crates/sender/src/",
         &[
             &["secret", "ranges", "header", "send_failure", "connection"],

@@ -58,6 +58,9 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
             false => compare(&example.shown, &printed, without_figures),
         };
     }
+    if command.starts_with("stagger proxy") && !command.contains("--check") {
+        return processes::proxy(fixture, &command);
+    }
     if command.starts_with("stagger serve") && !command.contains("--check") {
         return processes::serve(fixture, &command);
     }

@@ -16,6 +16,9 @@ pub(crate) const VERSION: &str = "{\"version\": \"1.2\"}\n";
 const ORDER: &str = "{\"bolts\": 42}\n";
 /// Programs of the examples that need a host of their own: here they fetch from the server.
 const FETCHING: [&str; 3] = ["rsync", "make", "mirror"];
+/// On a free port, so that plays at the same time do not meet.
+const ROUTES: &str = "\
+proxy.listen = '127.0.0.1:0'\n[route.api]\nupstream = 'http://127.0.0.1:9'\n";
 const WHOLE_POLICY: &str = "backoff.base = '10ms'\n";
 const FAULTY_POLICY: &str = "backoff = { base = '10ms', jitter = 'none' }\n";
 const NAMED_POLICIES: &str =
@@ -68,6 +71,7 @@ impl Fixture {
     fn fill(&self) {
         self.write("order.json", "{\"bolts\": 1}");
         self.write("dispatcher.toml", "retention = '7d'\n");
+        self.write("routes.toml", ROUTES);
         self.write("policies/one.toml", WHOLE_POLICY);
         self.write("policies/two.toml", NAMED_POLICIES);
         for (name, sample) in IMPORTED {

@@ -9,6 +9,15 @@ use crate::fixture::Fixture;
 
 /// Starts the dispatcher, waits until it accepts messages, and ends it by TERM.
 pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
+    listens(fixture, command, "HTTP/1.1 200 ")
+}
+
+/// Starts the proxy, has it refuse a call to a server that is not there, and ends it by TERM.
+pub(crate) fn proxy(fixture: &Fixture, command: &str) -> Result<(), String> {
+    listens(fixture, command, "HTTP/1.1 503 ")
+}
+
+fn listens(fixture: &Fixture, command: &str, expected: &str) -> Result<(), String> {
     let mut child = start(fixture, command);
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
@@ -23,7 +32,7 @@ pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
     signal(&child, "-TERM");
     let status = child.wait().expect("a child can be waited for");
     rest.join().expect("only reads");
-    match (reply.starts_with("HTTP/1.1 200 "), status.success()) {
+    match (reply.starts_with(expected), status.success()) {
         (true, true) => Ok(()),
         _ => Err(format!("is not ready ({reply}), or ends with {status}")),
     }

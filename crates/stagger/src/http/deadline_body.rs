@@ -44,6 +44,13 @@ impl<B, Z: Sleep> DeadlineBody<B, Z> {
         Self { inner: Some(inner), deadline, late }
     }
 
+    /// The same body without a limit: for a stream that is meant to outlive its call, such as server-sent
+    /// events.
+    #[must_use]
+    pub fn without_deadline(self) -> Self {
+        Self { deadline: None, ..self }
+    }
+
     /// The same with another error for a body that is late.
     #[cfg(feature = "tonic")]
     pub(crate) fn or(self, late: fn() -> BoxError) -> Self {

@@ -1,0 +1,16 @@
+//! The servers behind a route: their ledgers, the connections to them, and one attempt on the wire.
+
+mod attempt;
+mod attempt_headers;
+mod connector;
+mod ledger;
+mod outcome;
+mod tls;
+mod upstream;
+
+pub(crate) use attempt::AttemptService;
+pub(crate) use attempt_headers::AttemptHeaderSet;
+pub(crate) use connector::Dialer;
+pub use ledger::DestinationLedger;
+pub(crate) use outcome::UpstreamErrors;
+pub(crate) use upstream::{Upstream, UpstreamClients, snapshot};
