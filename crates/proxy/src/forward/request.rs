@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
 use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
@@ -41,6 +41,7 @@ pub(crate) async fn forward(
     unrouted: impl FnOnce(Refusal),
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (version, grpc) = (request.version(), is_grpc(request.method(), request.headers()));
+    let connects = request.method() == Method::CONNECT && version < Version::HTTP_2;
     let mut reply = match route_of(table, caller, &request) {
         Err(refusal) => {
             unrouted(noted(&refusal, None));
@@ -69,6 +70,10 @@ pub(crate) async fn forward(
     };
     if reply.status() != StatusCode::SWITCHING_PROTOCOLS {
         add_via(reply.headers_mut(), version);
+    }
+    // What a client sends behind a refused CONNECT was meant for another server.
+    if connects && !reply.status().is_success() {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     *reply.version_mut() = version;
     Ok(reply)
