@@ -13,7 +13,7 @@ use crate::config::{ProxySettings, SettingsFault};
 use crate::destination::{LedgerRegistry, MakeLedger};
 use crate::edge::EdgePhase;
 
-/// An egress proxy that serves the routes of its settings.
+/// An egress proxy that serves the routes of its settings. Dropping it closes its listeners and all connections.
 ///
 /// ```
 /// use stagger_proxy::Proxy;
@@ -93,10 +93,15 @@ impl Proxy {
         tracing::info!(drain = %self.drain, "draining");
         let drained = tokio::time::timeout(Duration::from(self.drain), self.state.until_empty());
         let drained = drained.await.is_ok();
-        self.state.end(EdgePhase::Closed);
         if !drained {
             tracing::warn!("calls under way were closed at the end of the drain time");
         }
         drained
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.state.end(EdgePhase::Closed);
     }
 }
