@@ -65,7 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("stagger-report", &["stagger-core", "stagger-sim", "stagger-text", "stagger-tune"]),
     ("stagger-testkit", &["stagger-core", "stagger-import"]),
     // Never shipped, so the testkit is an ordinary part of it.
-    ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),
+    ("stagger-contracts", &["stagger-core", "stagger", "stagger-proxy", "stagger-testkit"]),
     (
         "stagger-harness",
         &[

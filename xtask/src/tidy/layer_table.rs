@@ -246,7 +246,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         &[
             &["integration"],
             &["asynch", "promise"],
-            &["blocking", "reqwest", "tonic", "tower", "promises", "defaults"],
+            &["blocking", "proxy", "reqwest", "tonic", "tower", "promises", "defaults"],
             &["grid"],
         ],
     ),

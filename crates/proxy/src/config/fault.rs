@@ -27,7 +27,7 @@ impl SettingsFault {
     }
 
     /// A refusal that has no place in the text, such as a file that cannot be read.
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
 }

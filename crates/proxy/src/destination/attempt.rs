@@ -17,9 +17,10 @@ use tower_service::Service;
 use super::attempt_headers::AttemptHeaderSet;
 use super::outcome::BoxError;
 use super::upstream::{Upstream, UpstreamClient};
+use crate::edge::{AwaitedBody, BodyWatch};
 
 /// The body of a request, whatever it was made of.
-pub(crate) type UpstreamBody = UnsyncBoxBody<Bytes, BoxError>;
+pub(crate) type UpstreamBody = AwaitedBody<UnsyncBoxBody<Bytes, BoxError>>;
 
 const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 
@@ -64,7 +65,8 @@ where
         tell_time_left(&mut head);
         self.headers.write(&mut head.headers);
         self.upstream.stats.attempt();
-        let body = body.map_err(Into::into).boxed_unsync();
+        let watch = head.extensions.remove::<BodyWatch>();
+        let body = AwaitedBody::new(body.map_err(Into::into).boxed_unsync(), watch);
         let reply = self.client.request(Request::from_parts(head, body));
         let (upstream, grpc) = (Arc::clone(&self.upstream), self.grpc);
         Box::pin(async move {

@@ -11,9 +11,19 @@ use stagger::engine::{Entrance, Ledger, LimitPermit};
 use stagger::{Entropy, Instant, KeptLedger, LedgerStats, LocalLedger, Policy, Span};
 use stagger_redis::SharedLedger;
 
-/// The budget, the breaker and the limits of one destination.
+/// The budget, the breaker and the limits of one destination, and the time that its server asked all callers to stay
+/// away for.
+///
+/// That time is the destination's own: routes with other policies, and so with other budgets, keep to it too.
 #[derive(Clone, Debug)]
-pub enum DestinationLedger {
+pub struct DestinationLedger {
+    kind: LedgerKind,
+    /// Asked about nothing but the pause.
+    hints: Arc<LocalLedger>,
+}
+
+#[derive(Clone, Debug)]
+enum LedgerKind {
     /// Of this proxy alone.
     Local(Arc<LocalLedger>),
     /// Of all proxies of a fleet.
@@ -24,24 +34,54 @@ impl DestinationLedger {
     /// An empty ledger of this proxy alone.
     #[must_use]
     pub fn local(policy: &Policy) -> Self {
-        Self::Local(Arc::new(LocalLedger::new(policy)))
+        Self::from(Arc::new(LocalLedger::new(policy)))
+    }
+
+    /// The same ledger with the pause of its destination, which others have too.
+    pub(super) fn pausing_by(self, hints: Arc<LocalLedger>) -> Self {
+        Self { hints, ..self }
     }
 
     /// Its figures at `now`.
     #[must_use]
     pub fn stats(&self, now: Instant) -> LedgerStats {
-        match self {
-            Self::Local(ledger) => ledger.stats(now),
-            Self::Shared(ledger) => ledger.stats(now).ledger,
+        match &self.kind {
+            LedgerKind::Local(ledger) => ledger.stats(now),
+            LedgerKind::Shared(ledger) => ledger.stats(now).ledger,
         }
+    }
+
+    /// The ledger that a fleet shares, if it is one.
+    #[must_use]
+    pub const fn shared(&self) -> Option<&Arc<SharedLedger>> {
+        match &self.kind {
+            LedgerKind::Local(_) => None,
+            LedgerKind::Shared(ledger) => Some(ledger),
+        }
+    }
+}
+
+/// A ledger of this proxy alone.
+impl From<Arc<LocalLedger>> for DestinationLedger {
+    fn from(ledger: Arc<LocalLedger>) -> Self {
+        let hints = Arc::clone(&ledger);
+        Self { kind: LedgerKind::Local(ledger), hints }
+    }
+}
+
+/// A ledger of a fleet, whose pause is this proxy's own.
+impl From<Arc<SharedLedger>> for DestinationLedger {
+    fn from(ledger: Arc<SharedLedger>) -> Self {
+        let hints = Arc::new(LocalLedger::new(&Policy::default()));
+        Self { kind: LedgerKind::Shared(ledger), hints }
     }
 }
 
 impl KeptLedger for DestinationLedger {
     fn breaker_state(&self, now: Instant) -> Option<StateKind> {
-        match self {
-            Self::Local(ledger) => ledger.breaker_state(now),
-            Self::Shared(ledger) => ledger.breaker_state(now),
+        match &self.kind {
+            LedgerKind::Local(ledger) => ledger.breaker_state(now),
+            LedgerKind::Shared(ledger) => ledger.breaker_state(now),
         }
     }
 }
@@ -49,9 +89,9 @@ impl KeptLedger for DestinationLedger {
 /// Asks the one of both.
 macro_rules! ask {
     ($ledger:expr, $method:ident $(, $argument:expr)*) => {
-        match $ledger {
-            DestinationLedger::Local(ledger) => (&mut &**ledger).$method($($argument),*),
-            DestinationLedger::Shared(ledger) => (&mut &**ledger).$method($($argument),*),
+        match &$ledger.kind {
+            LedgerKind::Local(ledger) => (&mut &**ledger).$method($($argument),*),
+            LedgerKind::Shared(ledger) => (&mut &**ledger).$method($($argument),*),
         }
     };
 }
@@ -106,10 +146,10 @@ impl Ledger for &DestinationLedger {
     }
 
     fn pause(&mut self, until: Instant, spread: Span, entropy: &mut dyn Entropy) {
-        ask!(self, pause, until, spread, entropy);
+        (&mut &*self.hints).pause(until, spread, entropy);
     }
 
     fn paused_until(&mut self, now: Instant) -> Option<Instant> {
-        ask!(self, paused_until, now)
+        (&mut &*self.hints).paused_until(now)
     }
 }

@@ -15,10 +15,10 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use stagger::{Clock, Sleep, Span, TokioTime};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, watch};
+use tokio::sync::watch;
 
 use super::exchange::Exchange;
-use super::listener::EdgePhase;
+use super::listener::{EdgePhase, Place};
 use super::phase::{ClientTimes, ConnectionPhase, Overdue};
 use super::stream::WatchedStream;
 use crate::config::ProxyLimits;
@@ -70,7 +70,7 @@ impl EdgeSettings {
 
 /// Serves the requests of one client.
 pub(super) async fn serve<F, R, B>(
-    (stream, place): (TcpStream, OwnedSemaphorePermit),
+    (stream, place): (TcpStream, Place),
     settings: EdgeSettings,
     mut stopping: watch::Receiver<EdgePhase>,
     answer: F,

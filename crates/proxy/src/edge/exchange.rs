@@ -1,58 +1,88 @@
 //! One request and its reply on a client's connection, as the connection's time limits see it.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http_body::{Body, Frame, SizeHint};
 
 use super::phase::ConnectionPhase;
 
-/// A request that has begun.
+/// A request that is served, until this is dropped with the end of its reply.
 #[derive(Debug)]
-pub(crate) struct Exchange {
-    guard: ExchangeGuard,
-    wait: BodyWait,
-}
+pub(crate) struct Exchange(Arc<ConnectionPhase>);
 
-/// The exchange goes on until this is dropped, with the end of the reply.
-#[derive(Debug)]
-pub(crate) struct ExchangeGuard(Arc<ConnectionPhase>);
+/// Has the connection's time limits see that the body of a request is waited for. Among the extensions of a request.
+#[derive(Clone, Debug)]
+pub(crate) struct BodyWatch(Arc<ConnectionPhase>);
 
-/// Tells whether the body of the request is waited for.
+/// The body of an attempt, which comes from the client. While it is asked for and does not come, the client is at fault.
+/// Between two attempts nothing is asked for.
 #[derive(Debug)]
-pub(crate) struct BodyWait {
-    phase: Arc<ConnectionPhase>,
+pub(crate) struct AwaitedBody<B> {
+    body: B,
+    watch: Option<BodyWatch>,
     waits: bool,
 }
 
 impl Exchange {
     pub(super) fn begin(phase: &Arc<ConnectionPhase>, http2: bool) -> Self {
         phase.exchange_begins(http2);
-        let wait = BodyWait { phase: Arc::clone(phase), waits: false };
-        Self { guard: ExchangeGuard(Arc::clone(phase)), wait }
+        Self(Arc::clone(phase))
     }
 
-    /// For the reply and for the body of the request.
-    pub(crate) fn into_parts(self) -> (ExchangeGuard, BodyWait) {
-        (self.guard, self.wait)
+    /// For the body of the request.
+    pub(crate) fn watch(&self) -> BodyWatch {
+        BodyWatch(Arc::clone(&self.0))
     }
 }
 
-impl BodyWait {
-    /// The body is waited for, or not any more.
-    pub(crate) fn set(&mut self, waits: bool) {
-        if self.waits != waits {
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        self.0.exchange_ends();
+    }
+}
+
+impl<B> AwaitedBody<B> {
+    /// A body that is waited for, if it has a watch.
+    pub(crate) const fn new(body: B, watch: Option<BodyWatch>) -> Self {
+        Self { body, watch, waits: false }
+    }
+
+    fn mark(&mut self, waits: bool) {
+        if let Some(BodyWatch(phase)) = &self.watch
+            && self.waits != waits
+        {
             self.waits = waits;
-            self.phase.body_awaited(waits);
+            phase.body_awaited(waits);
         }
     }
 }
 
-impl Drop for BodyWait {
-    fn drop(&mut self) {
-        self.set(false);
+impl<B: Body + Unpin> Body for AwaitedBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let frame = Pin::new(&mut self.body).poll_frame(context);
+        self.mark(frame.is_pending());
+        frame
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
-impl Drop for ExchangeGuard {
+impl<B> Drop for AwaitedBody<B> {
     fn drop(&mut self) {
-        self.0.exchange_ends();
+        self.mark(false);
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -41,18 +41,34 @@ pub(crate) enum EdgePhase {
 pub(crate) struct Places {
     most: usize,
     free: Arc<Semaphore>,
+    taken: Arc<AtomicUsize>,
     refused: Arc<AtomicU64>,
+}
+
+/// The place of one connection, until dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    // Counted apart from the permits, which a drain gathers.
+    taken: Arc<AtomicUsize>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.taken.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Places {
     /// At most so many connections.
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, free: Arc::new(Semaphore::new(most)), refused: Arc::default() }
+        let free = Arc::new(Semaphore::new(most));
+        Self { most, free, taken: Arc::default(), refused: Arc::default() }
     }
 
     /// Connections that are open, the most that may be, and those that were refused.
     pub(crate) fn figures(&self) -> (usize, usize, u64) {
-        let open = self.most.saturating_sub(self.free.available_permits());
+        let open = self.taken.load(Ordering::Relaxed);
         (open, self.most, self.refused.load(Ordering::Relaxed))
     }
 
@@ -63,12 +79,13 @@ impl Places {
         drop(self.free.acquire_many(all).await);
     }
 
-    fn take(&self) -> Option<OwnedSemaphorePermit> {
-        let place = Arc::clone(&self.free).try_acquire_owned().ok();
-        if place.is_none() {
+    fn take(&self) -> Option<Place> {
+        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
             self.refused.fetch_add(1, Ordering::Relaxed);
-        }
-        place
+            return None;
+        };
+        self.taken.fetch_add(1, Ordering::Relaxed);
+        Some(Place { taken: Arc::clone(&self.taken), _permit: permit })
     }
 }
 

@@ -10,5 +10,5 @@ mod phase;
 mod stream;
 
 pub(crate) use connection::EdgeSettings;
-pub(crate) use exchange::{BodyWait, Exchange, ExchangeGuard};
+pub(crate) use exchange::{AwaitedBody, BodyWatch, Exchange};
 pub(crate) use listener::{EdgePhase, Listener, Places};

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 
+use super::listener::Place;
 use super::phase::ConnectionPhase;
 
 /// A stream whose progress is watched. It may outlive its connection's task, as a tunnel or a WebSocket.
@@ -18,15 +18,11 @@ use super::phase::ConnectionPhase;
 pub(super) struct WatchedStream {
     stream: TokioIo<TcpStream>,
     phase: Arc<ConnectionPhase>,
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl WatchedStream {
-    pub(super) fn new(
-        stream: TcpStream,
-        phase: Arc<ConnectionPhase>,
-        place: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(super) fn new(stream: TcpStream, phase: Arc<ConnectionPhase>, place: Place) -> Self {
         Self { stream: TokioIo::new(stream), phase, _place: place }
     }
 

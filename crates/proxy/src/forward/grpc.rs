@@ -1,6 +1,7 @@
 //! A call over gRPC: by the library's own rules of gRPC, trailers and streams included.
 
 use http::{Request, Response};
+use hyper::body::Incoming;
 use stagger::tonic::CallError;
 use stagger::{CallReport, Cause, Stop};
 use tonic::body::Body;
@@ -8,14 +9,14 @@ use tower_service::Service;
 
 use super::fields::strip_hop_by_hop;
 use super::http_call::time_to_wait;
-use super::in_flight::{ClientBody, Held, ReplyBody};
+use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{GrpcService, Route, UpstreamServices};
 
 /// Makes the call of a request that goes to this upstream.
 pub(super) async fn call(
     (route, services): (&Route, &UpstreamServices),
-    request: Request<ClientBody>,
+    request: Request<Incoming>,
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let stats = &services.upstream.stats;

@@ -11,7 +11,7 @@ use stagger::{Cause, Clock, Done, Span, Stop, TokioTime};
 use tower_service::Service;
 
 use super::fields::set_upgrade;
-use super::in_flight::{ClientBody, Held, ReplyBody};
+use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, UpstreamServices};
 use super::tunnel::carry;
@@ -22,7 +22,7 @@ type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
 /// Makes the call of a request that goes to this upstream.
 pub(super) async fn call(
     (route, services): (&Route, &UpstreamServices),
-    request: Request<ClientBody>,
+    request: Request<Incoming>,
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let upstream = &*services.upstream;
@@ -35,7 +35,7 @@ pub(super) async fn call(
 /// Makes the call of a request that wants to switch to `protocol`. The switch of the server is that of the client.
 pub(super) async fn upgrade(
     (route, services): (&Route, &UpstreamServices),
-    (request, client): (Request<ClientBody>, hyper::upgrade::OnUpgrade),
+    (request, client): (Request<Incoming>, hyper::upgrade::OnUpgrade),
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let upstream = &*services.upstream;

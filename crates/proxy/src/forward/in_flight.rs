@@ -1,5 +1,4 @@
-//! Bodies that tell when they end: of a request, for the client's time limit, and of a reply, for the limits of calls in
-//! flight.
+//! The body of a reply, and the places that its call holds until it has been read.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,61 +7,24 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::edge::{BodyWait, ExchangeGuard};
+use crate::edge::Exchange;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
-
-/// The body of a client's request. While it is asked for and does not come, the client is at fault.
-#[derive(Debug)]
-pub(crate) struct ClientBody {
-    body: Incoming,
-    wait: BodyWait,
-}
-
-impl ClientBody {
-    /// The body of a request on the connection of `wait`.
-    pub(crate) const fn new(body: Incoming, wait: BodyWait) -> Self {
-        Self { body, wait }
-    }
-}
-
-impl Body for ClientBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let frame = Pin::new(&mut self.body).poll_frame(context);
-        self.wait.set(frame.is_pending());
-        frame
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
 
 /// The places that a call holds until its reply has been read: of its route, and of its connection.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     _route: Option<OwnedSemaphorePermit>,
-    _exchange: Option<ExchangeGuard>,
+    _exchange: Option<Exchange>,
 }
 
 impl Held {
     /// A call of a route, on a client's connection.
     pub(crate) const fn new(
         route: Option<OwnedSemaphorePermit>,
-        exchange: Option<ExchangeGuard>,
+        exchange: Option<Exchange>,
     ) -> Self {
         Self { _route: route, _exchange: exchange }
     }

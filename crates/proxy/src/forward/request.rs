@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use http::header::{CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING};
+use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, VIA};
 use http::uri::Authority;
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
@@ -11,7 +11,7 @@ use stagger::Span;
 use stagger::http::{CallerDeadline, InboundAttempt};
 
 use super::fields::{add_via, asked_upgrade, set_forwarded, strip_hop_by_hop};
-use super::in_flight::{ClientBody, Held, ReplyBody};
+use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, is_grpc};
 use super::route_table::{RouteQuery, RouteTable, has_dot_segment, stripped};
@@ -23,6 +23,9 @@ const STAGGER_STOP: HeaderName = HeaderName::from_static("stagger-stop");
 
 /// The time after which a caller may come back that found all places taken.
 const FULL: Span = Span::from_secs(1);
+
+/// Proxies of this kind that a request may come through: services behind services, and no circle.
+const MAX_LOOPS: usize = 8;
 
 /// The client of a request: where it is, and where it came in.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +44,7 @@ pub(crate) async fn forward(
     unrouted: impl FnOnce(Refusal),
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (version, grpc) = (request.version(), is_grpc(request.method(), request.headers()));
+    let connects = request.method() == Method::CONNECT && version < Version::HTTP_2;
     let mut reply = match route_of(table, caller, &request) {
         Err(refusal) => {
             unrouted(noted(&refusal, None));
@@ -69,6 +73,10 @@ pub(crate) async fn forward(
     };
     if reply.status() != StatusCode::SWITCHING_PROTOCOLS {
         add_via(reply.headers_mut(), version);
+    }
+    // What a client sends behind a refused CONNECT was meant for another server.
+    if connects && !reply.status().is_success() {
+        reply.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     *reply.version_mut() = version;
     Ok(reply)
@@ -126,6 +134,9 @@ fn authority_of(request: &Request<Incoming>) -> Result<Authority, &'static str> 
     if headers.contains_key(TRANSFER_ENCODING) && headers.contains_key(CONTENT_LENGTH) {
         return Err("Transfer-Encoding and Content-Length exclude each other");
     }
+    if passed_through(headers) > MAX_LOOPS {
+        return Err("the request goes round in a circle of proxies");
+    }
     if headers.get_all(HOST).iter().count() > 1 {
         return Err("there must be one Host");
     }
@@ -136,6 +147,12 @@ fn authority_of(request: &Request<Incoming>) -> Result<Authority, &'static str> 
         (None, None) => return Err("the Host is missing"),
     };
     if authority.as_str().contains('@') { Err("the Host has a user") } else { Ok(authority) }
+}
+
+/// How often a request has come through a proxy of this kind.
+fn passed_through(headers: &http::HeaderMap) -> usize {
+    let lines = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
+    lines.flat_map(|value| value.split(',')).filter(|hop| hop.ends_with(" stagger")).count()
 }
 
 /// The answer of a route.
@@ -150,8 +167,8 @@ async fn answer(
         let why = format!("the route has its {most} calls in flight");
         return Err(OwnReply::for_now("in_flight_limit", why, FULL));
     };
-    let (guard, wait) = exchange.into_parts();
-    let held = Held::new(Some(permit), Some(guard));
+    let watch = exchange.watch();
+    let held = Held::new(Some(permit), Some(exchange));
     if let Some(tunnels) = &route.tunnels {
         return tunnels.open(request, (&authority, held)).await;
     }
@@ -165,19 +182,19 @@ async fn answer(
     let mut request = Request::from_parts(head, ());
     let client = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
     let mut request = outgoing(route, caller, (request, authority), services.upstream.url.clone())?;
-    let body = ClientBody::new(body, wait);
     let parts = (route, services);
     if let (Some(client), Some(protocol)) = (client, protocol) {
         super::fields::set_upgrade(request.headers_mut(), protocol);
         let call = http_call::upgrade(parts, (request.map(|()| body), client), held);
         return scoped(inbound, call).await;
     }
-    let request = request.map(|()| body);
+    let mut request = request.map(|()| body);
     if grpc {
-        scoped(inbound, grpc::call(parts, request, held)).await
-    } else {
-        scoped(inbound, http_call::call(parts, request, held)).await
+        return scoped(inbound, grpc::call(parts, request, held)).await;
     }
+    // Not of gRPC, whose streams may be silent for as long as their calls last.
+    request.extensions_mut().insert(watch);
+    scoped(inbound, http_call::call(parts, request, held)).await
 }
 
 /// A caller that retries by itself gets one attempt for each of its own.

@@ -14,10 +14,10 @@ use tower_layer::Layer;
 use super::tunnel::Tunnels;
 use crate::config::{AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault};
 use crate::destination::{
-    AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, Upstream, UpstreamClients,
-    UpstreamErrors,
+    AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, Upstream,
+    UpstreamClients, UpstreamErrors,
 };
-use crate::stats::{RefusalLog, RouteSnapshot};
+use crate::stats::{DestinationStats, RefusalLog, RouteSnapshot};
 
 /// Which requests may be sent twice, by the rules of a route.
 #[derive(Clone, Debug)]
@@ -68,14 +68,15 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// The route of these settings. Ledgers and figures are those of `before`, where destinations and policy are the
-    /// same.
+    /// The route of these settings, with ledgers of `registry`. Figures are those of `before`, where destinations and
+    /// policy are the same.
     ///
     /// # Errors
     /// Files that cannot be read, and TLS settings that cannot be used.
     pub(crate) fn new(
         settings: RouteSettings,
         before: Option<&Self>,
+        registry: &LedgerRegistry,
     ) -> Result<Self, SettingsFault> {
         let before = before.filter(|before| settings.keeps_state_of(&before.settings));
         let dialer = Dialer::new(&settings);
@@ -86,11 +87,17 @@ impl Route {
                 let headers = Arc::new(AttemptHeaderSet::new(&settings.name, &settings.headers)?);
                 for (at, url) in urls.iter().enumerate() {
                     let kept = before.and_then(|before| before.services.get(at));
-                    let upstream = kept.map(|kept| Arc::clone(&kept.upstream));
-                    let upstream = upstream.unwrap_or_else(|| {
-                        let ledger = Arc::new(DestinationLedger::local(&settings.policy));
-                        Arc::new(Upstream { url: url.clone(), ledger, stats: Default::default() })
-                    });
+                    let upstream = match kept {
+                        Some(kept) => Arc::clone(&kept.upstream),
+                        None => {
+                            let ledger = registry.ledger(url.destination(), &settings.policy)?;
+                            Arc::new(Upstream {
+                                url: url.clone(),
+                                ledger,
+                                stats: DestinationStats::default(),
+                            })
+                        }
+                    };
                     services.push(UpstreamServices::new(&settings, upstream, &clients, &headers));
                 }
             }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::route::Route;
 use crate::config::{HostPattern, ProxySettings, RouteTarget, SettingsFault};
+use crate::destination::LedgerRegistry;
 
 /// The routes of a proxy. A new table takes its place when the settings are read again.
 #[derive(Debug)]
@@ -33,11 +34,12 @@ impl RouteTable {
     pub(crate) fn new(
         settings: &ProxySettings,
         before: Option<&Self>,
+        registry: &LedgerRegistry,
     ) -> Result<Self, SettingsFault> {
         let route = |settings: &crate::config::RouteSettings| {
             let named = |route: &&Arc<Route>| route.settings.name == settings.name;
             let before = before.and_then(|before| before.routes.iter().find(named));
-            Route::new(settings.clone(), before.map(|route| &**route)).map(Arc::new)
+            Route::new(settings.clone(), before.map(|route| &**route), registry).map(Arc::new)
         };
         Ok(Self { routes: settings.routes.iter().map(route).collect::<Result<_, _>>()? })
     }
@@ -119,7 +121,8 @@ mod tests {
 
     fn chosen(text: &str, (host, path): (&str, &str), absolute: bool) -> Option<String> {
         let settings = ProxySettings::parse("r.toml", text).expect("good settings");
-        let table = RouteTable::new(&settings, None).expect("nothing to read");
+        let table =
+            RouteTable::new(&settings, None, &LedgerRegistry::local()).expect("nothing to read");
         let listen = settings.routes[0].listen;
         let route = table.find(RouteQuery { listen, host, path, absolute });
         route.map(|route| route.settings.name.clone())

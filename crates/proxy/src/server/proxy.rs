@@ -10,9 +10,10 @@ use super::error::ProxyError;
 use super::handle::ProxyHandle;
 use super::state::ProxyState;
 use crate::config::{ProxySettings, SettingsFault};
+use crate::destination::{LedgerRegistry, MakeLedger};
 use crate::edge::EdgePhase;
 
-/// An egress proxy that serves the routes of its settings.
+/// An egress proxy that serves the routes of its settings. Dropping it closes its listeners and all connections.
 ///
 /// ```
 /// use stagger_proxy::Proxy;
@@ -42,7 +43,7 @@ impl Proxy {
     /// # Errors
     /// Files that cannot be read, and TLS settings that cannot be used.
     pub fn check(settings: &ProxySettings) -> Result<(), SettingsFault> {
-        ProxyState::new(settings).map(|_| ())
+        ProxyState::new(settings, LedgerRegistry::local()).map(|_| ())
     }
 
     /// Listens on all addresses of the settings, and serves from now on, in tasks of the tokio runtime that this is
@@ -51,7 +52,26 @@ impl Proxy {
     /// # Errors
     /// As of [`check`](Self::check), and addresses that cannot be listened on.
     pub async fn bind(settings: ProxySettings) -> Result<Self, ProxyError> {
-        let state = Arc::new(ProxyState::new(&settings)?);
+        Self::with_registry(settings, LedgerRegistry::local()).await
+    }
+
+    /// The same with ledgers that `make` makes for each destination and each policy that it is called under: those of
+    /// a fleet, or those that the program's own calls have too.
+    ///
+    /// # Errors
+    /// As of [`bind`](Self::bind), and those of `make`.
+    pub async fn bind_with_ledgers(
+        settings: ProxySettings,
+        make: Box<MakeLedger>,
+    ) -> Result<Self, ProxyError> {
+        Self::with_registry(settings, LedgerRegistry::new(make)).await
+    }
+
+    async fn with_registry(
+        settings: ProxySettings,
+        ledgers: LedgerRegistry,
+    ) -> Result<Self, ProxyError> {
+        let state = Arc::new(ProxyState::new(&settings, ledgers)?);
         state.listen(&settings).await?;
         if let Some(address) = settings.admin {
             state.listen_admin(address).await?;
@@ -73,10 +93,15 @@ impl Proxy {
         tracing::info!(drain = %self.drain, "draining");
         let drained = tokio::time::timeout(Duration::from(self.drain), self.state.until_empty());
         let drained = drained.await.is_ok();
-        self.state.end(EdgePhase::Closed);
         if !drained {
             tracing::warn!("calls under way were closed at the end of the drain time");
         }
         drained
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.state.end(EdgePhase::Closed);
     }
 }

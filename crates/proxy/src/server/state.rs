@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use stagger::{Clock, TokioTime};
 
 use crate::config::{ProxySettings, SettingsFault};
+use crate::destination::LedgerRegistry;
 use crate::edge::{EdgePhase, EdgeSettings, Listener, Places};
 use crate::forward::{Caller, RouteTable, forward};
 use crate::ops;
@@ -19,6 +20,7 @@ use super::error::ProxyError;
 #[derive(Debug)]
 pub(super) struct ProxyState {
     table: RwLock<Arc<RouteTable>>,
+    ledgers: LedgerRegistry,
     places: Places,
     edge: EdgeSettings,
     /// The listeners of routes by their configured addresses.
@@ -33,9 +35,13 @@ pub(super) struct ProxyState {
 }
 
 impl ProxyState {
-    pub(super) fn new(settings: &ProxySettings) -> Result<Self, SettingsFault> {
+    pub(super) fn new(
+        settings: &ProxySettings,
+        ledgers: LedgerRegistry,
+    ) -> Result<Self, SettingsFault> {
         Ok(Self {
-            table: RwLock::new(Arc::new(RouteTable::new(settings, None)?)),
+            table: RwLock::new(Arc::new(RouteTable::new(settings, None, &ledgers)?)),
+            ledgers,
             places: Places::new(settings.limits.max_connections),
             edge: EdgeSettings::new(&settings.limits),
             listeners: Mutex::default(),
@@ -131,9 +137,10 @@ impl ProxyState {
     }
 
     async fn try_reload(self: &Arc<Self>, settings: &ProxySettings) -> Result<(), ProxyError> {
-        let table = Arc::new(RouteTable::new(settings, Some(&self.table()))?);
+        let table = Arc::new(RouteTable::new(settings, Some(&self.table()), &self.ledgers)?);
         self.listen(settings).await?;
         *self.table.write().unwrap_or_else(PoisonError::into_inner) = table;
+        self.ledgers.forget_unused();
         Ok(())
     }
 

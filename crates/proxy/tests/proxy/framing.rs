@@ -63,7 +63,7 @@ async fn it_relays_to_no_server_that_no_route_names() {
     let reply = proxy
         .raw(format!("{connect}GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").as_bytes())
         .await;
-    assert!(reply.starts_with("HTTP/1.1 403"), "{reply}");
+    assert!(reply.starts_with("HTTP/1.1 403") && !reply.contains("HTTP/1.1 200"), "{reply}");
     let own =
         format!("GET {} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", server.url("/own"));
     assert!(proxy.raw(own.as_bytes()).await.starts_with("HTTP/1.1 200"));
@@ -98,4 +98,33 @@ async fn a_client_that_sends_its_head_byte_by_byte_is_closed() {
     assert_eq!(proxy.raw(b"GET / HT").await, "", "closed without a reply");
     assert_eq!(proxy.raw(b"").await, "");
     assert_eq!(server.seen().len(), 0);
+}
+
+#[tokio::test]
+async fn a_route_to_the_proxy_itself_went_round_for_ever() {
+    let server = TestServer::start(Script::always(Reaction::ok("fine"))).await;
+    let proxy = proxy(&server).await;
+    let via = "1.1 stagger,".repeat(9);
+    let head = format!(
+        "GET / HTTP/1.1\r\nhost: api.internal\r\nvia: {via}1.1 other\r\nconnection: close\r\n\r\n"
+    );
+    assert!(proxy.raw(head.as_bytes()).await.starts_with("HTTP/1.1 400"));
+    let head = head.replace(&via, "1.1 stagger,");
+    assert!(proxy.raw(head.as_bytes()).await.starts_with("HTTP/1.1 200"));
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come_holds_a_place_for_a_bounded_time() {
+    let server = TestServer::start(Script::always(Reaction::ok("fine"))).await;
+    let proxy = RunningProxy::start(&format!(
+        "proxy.stall_timeout = '200ms'\n[route.api]\nupstream = '{}'",
+        server.url("")
+    ))
+    .await;
+    let head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\n\r\nhalf";
+    assert_eq!(proxy.raw(head).await, "", "closed without a reply");
+    while proxy.handle.snapshot().routes[0].in_flight > 0 {
+        tokio::task::yield_now().await;
+    }
 }

@@ -7,4 +7,5 @@ mod life;
 mod refusals;
 mod retries;
 mod streams;
+mod tls;
 mod tunnels;
