@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use http_body::{Body, Frame, SizeHint};
@@ -14,7 +15,11 @@ pub(crate) struct Exchange(Arc<ConnectionPhase>);
 
 /// Has the connection's time limits see that the body of a request is waited for. Among the extensions of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct BodyWatch(Arc<ConnectionPhase>);
+pub(crate) struct BodyWatch {
+    phase: Arc<ConnectionPhase>,
+    /// Whether the client's body was malformed, or ended before its end.
+    broken: Arc<AtomicBool>,
+}
 
 /// The body of an attempt, which comes from the client. While it is asked for and does not come, the client is at fault.
 /// Between two attempts nothing is asked for.
@@ -33,7 +38,14 @@ impl Exchange {
 
     /// For the body of the request.
     pub(crate) fn watch(&self) -> BodyWatch {
-        BodyWatch(Arc::clone(&self.0))
+        BodyWatch { phase: Arc::clone(&self.0), broken: Arc::default() }
+    }
+}
+
+impl BodyWatch {
+    /// Whether the client's body could not be read to its end, which is the client's fault and no upstream's.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken.load(Ordering::Relaxed)
     }
 }
 
@@ -50,7 +62,7 @@ impl<B> AwaitedBody<B> {
     }
 
     fn mark(&mut self, waits: bool) {
-        if let Some(BodyWatch(phase)) = &self.watch
+        if let Some(BodyWatch { phase, .. }) = &self.watch
             && self.waits != waits
         {
             self.waits = waits;
@@ -69,6 +81,9 @@ impl<B: Body + Unpin> Body for AwaitedBody<B> {
     ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let frame = Pin::new(&mut self.body).poll_frame(context);
         self.mark(frame.is_pending());
+        if let (Poll::Ready(Some(Err(_))), Some(watch)) = (&frame, &self.watch) {
+            watch.broken.store(true, Ordering::Relaxed);
+        }
         frame
     }
 

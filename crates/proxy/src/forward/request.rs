@@ -193,8 +193,16 @@ async fn answer(
         return scoped(inbound, grpc::call(parts, request, held)).await;
     }
     // Not of gRPC, whose streams may be silent for as long as their calls last.
-    request.extensions_mut().insert(watch);
-    scoped(inbound, http_call::call(parts, request, held)).await
+    request.extensions_mut().insert(watch.clone());
+    let answered = scoped(inbound, http_call::call(parts, request, held)).await;
+    answered.map_err(|refusal| {
+        if !watch.is_broken() {
+            return refusal;
+        }
+        let why = "the body of the request is malformed, or ended before its end";
+        let malformed = OwnReply::final_(StatusCode::BAD_REQUEST, "malformed", why);
+        OwnReply { attempts: refusal.attempts, ..malformed }
+    })
 }
 
 /// A caller that retries by itself gets one attempt for each of its own.

@@ -28,10 +28,13 @@ impl Recorder {
         Self { address, connections }
     }
 
-    /// The bytes of each connection but those of the other client.
+    /// The bytes of each connection that was used, but for those of the other client.
     pub(crate) fn raw(&self) -> Bytes {
         let connections = self.connections.lock().expect("no panic").clone();
-        connections.into_iter().filter(|bytes| !bytes.starts_with(b"GET /other ")).collect()
+        connections
+            .into_iter()
+            .filter(|it| !it.is_empty() && !it.starts_with(b"GET /other "))
+            .collect()
     }
 
     /// The method, path and body of each request, with commas between them; `nothing` for none.

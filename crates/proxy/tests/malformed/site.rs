@@ -14,8 +14,9 @@ use tokio::task::JoinHandle;
 use crate::frames;
 use crate::recorder::Recorder;
 
-/// The time after which a reply that goes on has said what it says.
-const QUIET: Duration = Duration::from_secs(2);
+/// The time after which a proxy that says nothing has nothing to say: longer than it takes to notice a client that
+/// stalls.
+const QUIET: Duration = Duration::from_secs(10);
 
 /// A proxy and its server.
 pub(crate) struct MalformedSite {
@@ -47,10 +48,17 @@ impl MalformedSite {
         let mut stream = TcpStream::connect(self.address).await.expect("it listens");
         // The proxy may close while a client still writes, which is an answer.
         _ = stream.write_all(bytes).await;
+        let http2 = bytes.starts_with(frames::PREFACE);
         let mut reply = Vec::new();
-        let read = stream.read_to_end(&mut reply);
+        let read = async {
+            while stream.read_buf(&mut reply).await.is_ok_and(|read| read > 0) {
+                if http2 && frames::answer(&reply) != "closed" {
+                    break;
+                }
+            }
+        };
         let quiet = tokio::time::timeout(QUIET, read).await.is_err();
-        if bytes.starts_with(frames::PREFACE) {
+        if http2 {
             return frames::answer(&reply);
         }
         let text = String::from_utf8_lossy(&reply);
