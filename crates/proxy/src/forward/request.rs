@@ -15,7 +15,7 @@ use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, is_grpc};
 use super::route_table::{RouteQuery, RouteTable, has_dot_segment, stripped};
-use super::{grpc, http_call};
+use super::{grpc, hedged_call, http_call};
 use crate::edge::Exchange;
 use crate::stats::Refusal;
 
@@ -194,6 +194,9 @@ async fn answer(
     }
     // Not of gRPC, whose streams may be silent for as long as their calls last.
     request.extensions_mut().insert(watch);
+    if route.settings.policy.hedge().is_some() {
+        return scoped(inbound, hedged_call::call(parts, request, held)).await;
+    }
     scoped(inbound, http_call::call(parts, request, held)).await
 }
 
