@@ -49,7 +49,6 @@ impl Integration for ThroughProxy {
             "body that breaks off is retried" | "time limit ends a body that stalls" => {
                 Some("the first byte of a reply commits it: the caller may have read it")
             }
-            "slow call gets a second copy" => Some("copies are made of gRPC calls only"),
             _ => None,
         }
     }

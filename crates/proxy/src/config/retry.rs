@@ -38,6 +38,8 @@ pub struct RetryRules {
     pub grpc_methods: Vec<String>,
     /// The key that requests of other methods are given.
     pub added_key: AddedKey,
+    /// Whether a request is sent once more after a 401, with the headers that files have by then.
+    pub after_401: bool,
     /// Bytes of a request that are kept for another attempt, at most 16 MiB. Default: 64 KiB.
     pub replay_limit: usize,
 }
@@ -48,6 +50,7 @@ impl Default for RetryRules {
             methods: None,
             grpc_methods: Vec::new(),
             added_key: AddedKey::None,
+            after_401: false,
             replay_limit: REPLAY_LIMIT,
         }
     }
@@ -82,6 +85,7 @@ impl RetryRules {
             methods: methods.transpose()?,
             grpc_methods: grpc.transpose()?.unwrap_or_default(),
             added_key: added_key(table)?,
+            after_401: table.boolean("after_401")?.unwrap_or(false),
             replay_limit: size(table, "replay_limit", (0, MAX_REPLAY))?
                 .unwrap_or(default.replay_limit),
         };

@@ -9,7 +9,7 @@ use stagger::service_config::ServiceConfig;
 use stagger::{Policy, Span};
 use stagger_text::settings::{Flaw, Reader};
 
-use super::headers::HeaderSource;
+use super::headers::{HeaderSource, HeaderValueSource};
 use super::limits::wait;
 use super::policy::{self, NamedPolicies};
 use super::retry::RetryRules;
@@ -215,12 +215,21 @@ impl RouteSettings {
                 );
             }
         }
-        if self.policy.hedge().is_some() && self.retry.grpc_methods.is_empty() {
-            let why =
-                "has a hedge, which is made for gRPC calls only: list them in retry.grpc_methods";
+        let from_file = |it: &HeaderSource| matches!(it.source, HeaderValueSource::File(_));
+        if self.retry.after_401 && !self.headers.iter().any(from_file) {
+            let why = "has retry.after_401 and no header from a file: nothing would be fresh";
             return Err(table.flaw(why));
         }
         Ok(())
+    }
+
+    /// Whether an upstream of the route is spoken to by TLS.
+    #[must_use]
+    pub fn speaks_tls(&self) -> bool {
+        match &self.target {
+            RouteTarget::Upstreams(upstreams) => upstreams.iter().any(UpstreamUrl::is_tls),
+            RouteTarget::Tunnels(_) => false,
+        }
     }
 
     /// Whether the other route has the same destinations, policy and rules, so that budgets and breakers

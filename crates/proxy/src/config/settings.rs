@@ -189,10 +189,10 @@ mod tests {
                 "route.a.headers.host: is a header that the proxy writes itself",
             ),
             ("headers.authorization = { prefix = 'x' }", "must have one of file, env and value"),
+            ("retry.after_401 = true", "nothing would be fresh"),
             ("tls.public_roots = false", "trusts no roots"),
             ("tls.cert_file = 'x'", "cert_file and key_file must be set together"),
             ("host = 'a:80'", "must be a host without a port"),
-            ("policy = { hedge = { delay = '1s' } }", "list them in retry.grpc_methods"),
         ] {
             let refusal = refused(&format!("[route.a]\nupstream = 'http://a'\n{line}\n"));
             assert!(

@@ -126,7 +126,7 @@ impl WatchedFile {
                     *last = value;
                 }
                 Err(error) => {
-                    tracing::warn!(header = %name, %error, "header file not read, last value kept")
+                    tracing::warn!(header = %name, %error, "header file not read, last value kept");
                 }
             }
         }

@@ -68,7 +68,12 @@ impl Dialer {
         route: &RouteSettings,
         protocol: UpstreamProtocol,
     ) -> Result<UpstreamConnector, SettingsFault> {
-        let config = tls::client_config(&route.name, &route.tls)?;
+        let config = if route.speaks_tls() {
+            tls::client_config(&route.name, &route.tls)?
+        } else {
+            // Roots are a megabyte for each version, for nothing where no upstream has TLS.
+            tls::without_roots(&route.name)?
+        };
         let mut builder = HttpsConnectorBuilder::new().with_tls_config(config).https_or_http();
         if let Some(name) = &route.tls.server_name {
             let name = ServerName::try_from(name.clone()).map_err(|error| {

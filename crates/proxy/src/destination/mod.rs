@@ -15,5 +15,5 @@ pub(crate) use connector::Dialer;
 pub use ledger::DestinationLedger;
 pub(crate) use ledger_registry::LedgerRegistry;
 pub use ledger_registry::MakeLedger;
-pub(crate) use outcome::UpstreamErrors;
+pub(crate) use outcome::{BoxError, UpstreamErrors};
 pub(crate) use upstream::{Upstream, UpstreamClients, snapshot};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 use crate::config::{SettingsFault, UpstreamTls};
 
@@ -25,11 +25,7 @@ pub(super) fn client_config(route: &str, tls: &UpstreamTls) -> Result<ClientConf
             roots.add(certificate).map_err(|error| fault(error.to_string()))?;
         }
     }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| SettingsFault::new(format!("route.{route}.tls: {error}")))?
-        .with_root_certificates(roots);
+    let builder = builder(route)?.with_root_certificates(roots);
     let Some((chain, key)) = &tls.client_certificate else {
         return Ok(builder.with_no_client_auth());
     };
@@ -39,6 +35,18 @@ pub(super) fn client_config(route: &str, tls: &UpstreamTls) -> Result<ClientConf
     let private = private.map_err(|error| fault(route, "key_file", key, &error.to_string()))?;
     let config = builder.with_client_auth_cert(certificates, private);
     config.map_err(|error| chain_fault(error.to_string()))
+}
+
+/// A client that trusts nobody, for connections that have no TLS.
+pub(super) fn without_roots(route: &str) -> Result<ClientConfig, SettingsFault> {
+    Ok(builder(route)?.with_root_certificates(RootCertStore::empty()).with_no_client_auth())
+}
+
+fn builder(route: &str) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, SettingsFault> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider);
+    let builder = builder.with_safe_default_protocol_versions();
+    builder.map_err(|error| SettingsFault::new(format!("route.{route}.tls: {error}")))
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {

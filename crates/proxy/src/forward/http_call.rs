@@ -7,7 +7,7 @@ use hyper_util::rt::TokioIo;
 use stagger::engine::Ledger;
 use stagger::http::DeadlineBody;
 use stagger::tower::ServiceError;
-use stagger::{Cause, Clock, Done, Span, Stop, TokioTime};
+use stagger::{Cause, Clock, Done, Error, Span, Stop, TokioTime};
 use tower_service::Service;
 
 use super::fields::set_upgrade;
@@ -15,9 +15,9 @@ use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, UpstreamServices};
 use super::tunnel::carry;
-use crate::destination::Upstream;
+use crate::destination::{BoxError, Upstream};
 
-type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
+pub(super) type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
 
 /// Makes the call of a request that goes to this upstream.
 pub(super) async fn call(
@@ -69,17 +69,13 @@ fn answered(
             Some(done) if done.stop != Stop::Succeeded => upstream.stats.stop(done.stop.name()),
             _ => upstream.stats.success(),
         },
-        Err(error) => upstream.stats.stop(stop_of(error)),
+        Err(error) => upstream.stats.stop(error.end().map_or("not_ready", |end| end.stop().name())),
     }
     result
 }
 
-fn stop_of(error: &ServiceError) -> &'static str {
-    error.end().map_or("not_ready", |end| end.stop().name())
-}
-
 /// The reply as the client gets it. Events that a server sends have no end, so they have no deadline.
-fn passed_on(reply: UpstreamReply) -> Response<ReplyBody> {
+pub(super) fn passed_on(reply: UpstreamReply) -> Response<ReplyBody> {
     let (mut head, body) = reply.into_parts();
     super::fields::strip_hop_by_hop(&mut head.headers);
     let events = head.headers.get(CONTENT_TYPE);
@@ -90,9 +86,14 @@ fn passed_on(reply: UpstreamReply) -> Response<ReplyBody> {
 
 /// The refusal of a call that came to no reply.
 fn refusal(route: &Route, upstream: &Upstream, error: &ServiceError) -> OwnReply {
-    let Some(end) = error.end() else {
-        return OwnReply::for_now("not_ready", error.to_string(), Span::from_secs(1));
-    };
+    match error.end() {
+        Some(end) => refused(route, upstream, end),
+        None => OwnReply::for_now("not_ready", error.to_string(), Span::from_secs(1)),
+    }
+}
+
+/// The refusal of a call that ended so.
+pub(super) fn refused(route: &Route, upstream: &Upstream, end: &Error<BoxError>) -> OwnReply {
     let late = end.history().last().is_some_and(|last| last.cause == Cause::Timeout);
     let status = match end.stop() {
         Stop::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
@@ -105,7 +106,7 @@ fn refusal(route: &Route, upstream: &Upstream, error: &ServiceError) -> OwnReply
     OwnReply {
         status,
         stop: end.stop().name(),
-        detail: format!("no reply from {}: {error}", upstream.url.destination().as_str()),
+        detail: format!("no reply from {}: {end}", upstream.url.destination().as_str()),
         retry_after: Some(after),
         attempts: end.attempts(),
     }

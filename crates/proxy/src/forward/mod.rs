@@ -2,6 +2,7 @@
 
 mod fields;
 mod grpc;
+mod hedged_call;
 mod http_call;
 mod in_flight;
 mod refusal;

@@ -15,7 +15,7 @@ use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, is_grpc};
 use super::route_table::{RouteQuery, RouteTable, has_dot_segment, stripped};
-use super::{grpc, http_call};
+use super::{grpc, hedged_call, http_call};
 use crate::edge::Exchange;
 use crate::stats::Refusal;
 
@@ -194,15 +194,19 @@ async fn answer(
     }
     // Not of gRPC, whose streams may be silent for as long as their calls last.
     request.extensions_mut().insert(watch.clone());
-    let answered = scoped(inbound, http_call::call(parts, request, held)).await;
-    answered.map_err(|refusal| {
-        if !watch.is_broken() {
-            return refusal;
-        }
-        let why = "the body of the request is malformed, or ended before its end";
-        let malformed = OwnReply::final_(StatusCode::BAD_REQUEST, "malformed", why);
-        OwnReply { attempts: refusal.attempts, ..malformed }
-    })
+    let answered = if route.settings.policy.hedge().is_some() {
+        scoped(inbound, hedged_call::call(parts, request, held)).await
+    } else {
+        scoped(inbound, http_call::call(parts, request, held)).await
+    };
+    answered.map_err(|refusal| if watch.is_broken() { broken_body(&refusal) } else { refusal })
+}
+
+/// The refusal in place of that of an upstream which did not get a whole request.
+fn broken_body(refusal: &OwnReply) -> OwnReply {
+    let why = "the body of the request is malformed, or ended before its end";
+    let malformed = OwnReply::final_(StatusCode::BAD_REQUEST, "malformed", why);
+    OwnReply { attempts: refusal.attempts, ..malformed }
 }
 
 /// A caller that retries by itself gets one attempt for each of its own.

@@ -1,12 +1,13 @@
 //! A route at work: its upstreams, their clients and services, its limit and its figures.
 
+use std::future::{Ready, ready};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use http::{Method, Request, Uri};
 use stagger::http::{AttemptHeaders, HttpReplies, IdempotencyKey};
 use stagger::tonic::{Grpc, GrpcLayer};
-use stagger::tower::{HttpLayer, HttpService, Idempotent, StaggerLayer};
+use stagger::tower::{HttpLayer, HttpService, Idempotent, StaggerLayer, Unchanged};
 use stagger::{LocalLedger, Retrier, TokioTime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_layer::Layer;
@@ -35,13 +36,27 @@ impl Idempotent<Uri> for Repeats {
     }
 }
 
-type Layered<S> =
-    HttpService<S, TokioTime, DestinationLedger, HttpReplies<UpstreamErrors>, Repeats>;
+/// The files of headers are looked at before each attempt, so nothing else has to be fetched after a 401.
+type NothingToFetch = fn() -> Ready<()>;
+
+type Layered<S> = HttpService<
+    S,
+    TokioTime,
+    DestinationLedger,
+    HttpReplies<UpstreamErrors>,
+    Repeats,
+    Unchanged,
+    NothingToFetch,
+>;
 
 /// The services of one upstream, ready to be cloned for a call.
 #[derive(Debug)]
 pub(super) struct UpstreamServices {
     pub(super) upstream: Arc<Upstream>,
+    /// What calls that hedge are made of: the layer makes one attempt at a time.
+    pub(super) retrier: Retrier<TokioTime, DestinationLedger>,
+    pub(super) repeats: Repeats,
+    pub(super) attempts: AttemptService,
     pub(super) http: Layered<AttemptService>,
     pub(super) upgrade: Layered<AttemptService>,
     pub(super) grpc: GrpcService,
@@ -164,7 +179,8 @@ impl UpstreamServices {
             let client = Clone::clone(client);
             AttemptService::new(client, Arc::clone(&upstream), Arc::clone(headers), grpc)
         };
-        let layer = http_layer(settings, &retrier, &upstream, &rules);
+        let own = retrier.clone().with_ledger(Arc::clone(&upstream.ledger));
+        let layer = http_layer(settings, own.clone(), &rules);
         let plain = attempts(&clients.grpc, true);
         let shown = AttemptHeaders::new().number();
         let grpc = match &settings.service_config {
@@ -174,37 +190,49 @@ impl UpstreamServices {
                 GrpcService::ByServiceConfig(layer.layer(plain))
             }
             None => {
-                let retrier = retrier.with_ledger(Arc::clone(&upstream.ledger));
-                let layer = GrpcLayer::new(retrier).idempotent(rules);
+                let layer = GrpcLayer::new(own.clone()).idempotent(rules.clone());
                 let layer = layer.buffer(settings.retry.replay_limit).attempt_headers(shown);
                 GrpcService::ByRoute(layer.layer(plain))
             }
         };
-        let http = layer.layer(attempts(&clients.http, false));
+        let plain = attempts(&clients.http, false);
+        let http = layer.layer(plain.clone());
         let upgrade = layer.layer(attempts(&clients.upgrade, false));
-        Self { upstream, http, upgrade, grpc }
+        Self { upstream, retrier: own, repeats: rules, attempts: plain, http, upgrade, grpc }
     }
 }
 
 fn http_layer(
     settings: &RouteSettings,
-    retrier: &Retrier<TokioTime>,
-    upstream: &Upstream,
+    retrier: Retrier<TokioTime, DestinationLedger>,
     rules: &Repeats,
-) -> HttpLayer<TokioTime, DestinationLedger, HttpReplies<UpstreamErrors>, Repeats> {
-    let retrier = retrier.clone().with_ledger(Arc::clone(&upstream.ledger));
-    let layer = StaggerLayer::http(retrier)
+) -> RouteLayer {
+    let refresh: NothingToFetch = || ready(());
+    let mut layer = StaggerLayer::http(retrier)
         .replay_limit(settings.retry.replay_limit)
         .drain_replies(stagger::http::DRAIN_LIMIT)
         .attempt_headers(AttemptHeaders::new().number().remaining())
         .errors_classified_by(UpstreamErrors)
+        .refresh_auth(refresh)
         .idempotent(rules.clone());
+    if !settings.retry.after_401 {
+        layer = layer.classified_by(HttpReplies::default().with_errors(UpstreamErrors));
+    }
     match settings.retry.added_key {
         AddedKey::None => layer,
         AddedKey::Quoted => layer.idempotency_keys(IdempotencyKey::random),
         AddedKey::Unquoted => layer.idempotency_keys(|| IdempotencyKey::random().unquoted()),
     }
 }
+
+type RouteLayer = HttpLayer<
+    TokioTime,
+    DestinationLedger,
+    HttpReplies<UpstreamErrors>,
+    Repeats,
+    Unchanged,
+    NothingToFetch,
+>;
 
 /// Whether gRPC's own methods are what a route is about: its requests are POSTs of this content type.
 pub(super) fn is_grpc(method: &Method, headers: &http::HeaderMap) -> bool {

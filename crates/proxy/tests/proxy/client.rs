@@ -89,3 +89,16 @@ pub(crate) fn request(
 pub(crate) fn text<'h>(headers: &'h HeaderMap, name: &str) -> &'h str {
     headers.get(name).map_or("", |value| value.to_str().expect("visible characters"))
 }
+
+/// Reads until `end` has come.
+pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let (mut text, mut byte) = (String::new(), [0_u8; 1]);
+    while !text.ends_with(end) {
+        let read =
+            tokio::time::timeout(std::time::Duration::from_secs(10), stream.read_exact(&mut byte))
+                .await;
+        read.expect("in time").expect("a byte");
+        text.push(char::from(byte[0]));
+    }
+    text
+}

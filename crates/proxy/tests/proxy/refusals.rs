@@ -1,7 +1,6 @@
 //! Replies of the proxy's own: when, and in which form.
 
-use std::time::Duration;
-
+use stagger::{Clock, Span, TokioTime};
 use stagger_testkit::server::{Reaction, RefusingPort, Script, TestServer};
 
 use crate::client::{RunningProxy, request, text};
@@ -58,13 +57,13 @@ async fn a_hint_that_fits_holds_all_callers() {
         server.url("")
     ))
     .await;
-    let begun = std::time::Instant::now();
+    let begun = TokioTime.now();
     let (one, other) = tokio::join!(proxy.ask("GET", "/"), async {
         server.until_taken(1).await;
         proxy.ask("GET", "/").await
     });
     assert_eq!((one.status().as_u16(), other.status().as_u16()), (200, 200));
-    assert!(begun.elapsed() >= Duration::from_secs(1), "both waited");
+    assert!(TokioTime.now() - begun >= Span::from_secs(1), "both waited");
     assert_eq!(server.seen().len(), 3);
 }
 

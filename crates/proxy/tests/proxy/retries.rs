@@ -1,8 +1,10 @@
 //! Attempts: how many, of which requests, with which headers.
 
 use stagger_testkit::server::{Reaction, Script, TestServer};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
 
-use crate::client::{RunningProxy, request, text};
+use crate::client::{RunningProxy, read_until, request, text};
 
 const FAST: &str =
     "policy = { backoff = { base = '1ms', cap = '2ms' }, limits = { max_attempts = 3 } }";
@@ -124,4 +126,70 @@ async fn a_path_is_stripped_and_a_host_kept_by_setting() {
     assert_eq!(text(&seen.headers, "x-forwarded-for"), "127.0.0.1");
     assert_eq!(text(&seen.headers, "forwarded"), "for=127.0.0.1;host=\"api.internal\";proto=http");
     assert_eq!(proxy.ask("GET", "/other").await.status(), 404);
+}
+
+#[tokio::test]
+async fn a_401_is_final_unless_the_route_says_otherwise() {
+    let file = std::env::temp_dir().join(format!("stagger-proxy-expired-{}", std::process::id()));
+    std::fs::write(&file, "stale").unwrap();
+    let server = TestServer::start(Script::always(Reaction::status(401))).await;
+    for (after_401, attempts) in [(false, 1), (true, 2)] {
+        let before = server.taken();
+        let more = format!(
+            "retry.after_401 = {after_401}\nheaders.authorization = {{ file = '{}' }}",
+            file.display()
+        );
+        let proxy = RunningProxy::start(&route(&server, &more)).await;
+        let reply = proxy.ask("GET", "/").await;
+        assert_eq!(
+            (reply.status().as_u16(), server.taken() - before),
+            (401, attempts),
+            "{after_401}"
+        );
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[tokio::test]
+async fn a_token_that_ran_out_is_replaced_within_the_call() {
+    let file = std::env::temp_dir().join(format!("stagger-proxy-renewed-{}", std::process::id()));
+    std::fs::write(&file, "stale").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = RunningProxy::start(&format!(
+        "[route.api]\nupstream = 'http://{}'\nretry.after_401 = true\n\
+         headers.authorization = {{ file = '{}' }}",
+        listener.local_addr().unwrap(),
+        file.display()
+    ))
+    .await;
+    let server = async {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        assert!(read_until(&mut stream, "\r\n\r\n").await.contains("authorization: stale"));
+        std::fs::write(&file, "fresh").unwrap();
+        let refused = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n";
+        stream.write_all(refused).await.unwrap();
+        assert!(read_until(&mut stream, "\r\n\r\n").await.contains("authorization: fresh"));
+        stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await.unwrap();
+    };
+    let (reply, ()) = tokio::join!(proxy.ask("GET", "/"), server);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(reply.status(), 204);
+}
+
+#[tokio::test]
+async fn a_slow_server_is_asked_a_second_time() {
+    let server = TestServer::start(Script::of([Reaction::hang(), Reaction::ok("fine")])).await;
+    let proxy = RunningProxy::start(&format!(
+        "[route.api]\nupstream = '{}'\nretry.idempotency_key = true\n\
+         policy = {{ hedge = {{ delay = '20ms' }}, budget = 'unlimited' }}",
+        server.url("")
+    ))
+    .await;
+    let reply = proxy.send(request("POST", "/", "one bolt", &[])).await;
+    assert_eq!((reply.status().as_u16(), &reply.body()[..]), (200, &b"fine"[..]));
+    let seen = server.seen();
+    assert_eq!((seen.len(), &seen[0].body), (2, &seen[1].body));
+    assert_eq!(seen[0].headers["idempotency-key"], seen[1].headers["idempotency-key"]);
+    let figures = &proxy.handle.snapshot().routes[0].destinations[0];
+    assert_eq!((figures.calls, figures.attempts, figures.succeeded), (1, 2, 1));
 }

@@ -6,19 +6,7 @@ use stagger_testkit::server::{Reaction, Script, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::client::RunningProxy;
-
-/// Reads until `end` has come.
-async fn read_until(stream: &mut TcpStream, end: &str) -> String {
-    let (mut text, mut byte) = (String::new(), [0_u8; 1]);
-    while !text.ends_with(end) {
-        let read =
-            tokio::time::timeout(Duration::from_secs(10), stream.read_exact(&mut byte)).await;
-        read.expect("in time").expect("a byte");
-        text.push(char::from(byte[0]));
-    }
-    text
-}
+use crate::client::{RunningProxy, read_until};
 
 /// A route to a server that the test plays itself.
 async fn played(more: &str) -> (RunningProxy, TcpListener) {

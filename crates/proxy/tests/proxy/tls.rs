@@ -6,7 +6,7 @@ use crate::client::{RunningProxy, text};
 
 fn authority(identity: &Identity, name: &str) -> std::path::PathBuf {
     let file = std::env::temp_dir().join(format!("stagger-proxy-{name}-{}", std::process::id()));
-    std::fs::write(&file, identity.authority_pem()).unwrap();
+    std::fs::write(&file, identity.authority_pem()).expect("a folder for it");
     file
 }
 

@@ -38,8 +38,8 @@ struct BodyDeadline<Z: Sleep> {
 }
 
 impl<B, Z: Sleep> DeadlineBody<B, Z> {
-    /// A body that may be read until the instant.
-    pub(crate) fn new(inner: B, until: Option<(Z, Instant)>) -> Self {
+    /// A body that may be read until the instant, by the time of `Z`; without a limit if there is none.
+    pub fn new(inner: B, until: Option<(Z, Instant)>) -> Self {
         let deadline = until.map(|(time, until)| BodyDeadline { time, until, timer: None });
         Self { inner: Some(inner), deadline, late }
     }

@@ -89,11 +89,19 @@ impl<Z, L> Retrier<Z, L> {
         self
     }
 
-    /// The same calls for a caller that waits no longer than `asked`; `None` where the policy's own deadline is
-    /// as short. A caller without any time left gets the shortest there is, which ends its call before it can
-    /// succeed.
-    #[cfg(all(feature = "http", feature = "tower"))]
-    pub(crate) fn within(&self, asked: Span) -> Option<Self>
+    /// The same calls, ledger included, for a caller that waits no longer than `asked`; `None` where the policy's own
+    /// deadline is as short. A caller without any time left gets the shortest there is, which ends its call before it
+    /// can succeed.
+    ///
+    /// ```
+    /// use stagger::{Policy, Retrier, Span, StdTime};
+    /// let retrier = Retrier::new(Policy::interactive(), StdTime);
+    /// let second = retrier.within(Span::from_secs(1)).expect("a second is shorter");
+    /// assert_eq!(second.policy().limits().deadline(), Some(Span::from_secs(1)));
+    /// assert!(second.within(Span::from_secs(9)).is_none());
+    /// ```
+    #[must_use]
+    pub fn within(&self, asked: Span) -> Option<Self>
     where
         Z: Clone,
     {
