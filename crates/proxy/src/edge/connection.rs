@@ -17,9 +17,9 @@ use stagger::{Clock, Sleep, Span, TokioTime};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::exchange::Exchange;
-use super::listener::{EdgePhase, Place};
 use super::phase::{ClientTimes, ConnectionPhase, Overdue};
+use super::places::{EdgePhase, Place};
+use super::served_request::ServedRequest;
 use super::stream::WatchedStream;
 use crate::config::ProxyLimits;
 
@@ -75,7 +75,7 @@ pub(super) async fn serve<F, R, B>(
     mut stopping: watch::Receiver<EdgePhase>,
     answer: F,
 ) where
-    F: Fn(Request<Incoming>, Exchange) -> R + Send + 'static,
+    F: Fn(Request<Incoming>, ServedRequest) -> R + Send + 'static,
     R: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -84,7 +84,7 @@ pub(super) async fn serve<F, R, B>(
     let io = WatchedStream::new(stream, Arc::clone(&phase), place);
     let service = service_fn(|request: Request<Incoming>| {
         let http2 = request.version() == Version::HTTP_2;
-        answer(request, Exchange::begin(&phase, http2))
+        answer(request, ServedRequest::begin(&phase, http2))
     });
     let connection = settings.builder.serve_connection_with_upgrades(io, service);
     let mut connection = pin!(connection);

@@ -9,22 +9,21 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::edge::Exchange;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::destination::BoxError;
+use crate::edge::ServedRequest;
 
 /// The places that a call holds until its reply has been read: of its route, and of its connection.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     _route: Option<OwnedSemaphorePermit>,
-    _exchange: Option<Exchange>,
+    _exchange: Option<ServedRequest>,
 }
 
 impl Held {
     /// A call of a route, on a client's connection.
     pub(crate) const fn new(
         route: Option<OwnedSemaphorePermit>,
-        exchange: Option<Exchange>,
+        exchange: Option<ServedRequest>,
     ) -> Self {
         Self { _route: route, _exchange: exchange }
     }

@@ -16,7 +16,7 @@ use super::refusal::OwnReply;
 use super::route::{Route, is_grpc};
 use super::route_table::{RouteQuery, RouteTable, has_dot_segment, stripped};
 use super::{grpc, hedged_call, http_call};
-use crate::edge::Exchange;
+use crate::edge::ServedRequest;
 use crate::stats::Refusal;
 
 const STAGGER_STOP: HeaderName = HeaderName::from_static("stagger-stop");
@@ -40,7 +40,7 @@ pub(crate) struct Caller {
 pub(crate) async fn forward(
     table: &RouteTable,
     caller: Caller,
-    (request, exchange): (Request<Incoming>, Exchange),
+    (request, exchange): (Request<Incoming>, ServedRequest),
     unrouted: impl FnOnce(Refusal),
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (version, grpc) = (request.version(), is_grpc(request.method(), request.headers()));
@@ -160,7 +160,7 @@ async fn answer(
     route: &Route,
     caller: Caller,
     (request, authority): (Request<Incoming>, Authority),
-    exchange: Exchange,
+    exchange: ServedRequest,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let Some(permit) = route.enter() else {
         let most = route.settings.max_in_flight;
