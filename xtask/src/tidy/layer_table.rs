@@ -178,13 +178,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     ),
     (
         "crates/proxy/src/",
-        &[
-            &["config", "stats"],
-            &["edge"],
-            &["destination"],
-            &["forward", "ops"],
-            &["server"],
-        ],
+        &[&["config", "stats"], &["edge"], &["destination"], &["forward", "ops"], &["server"]],
     ),
     (
         "crates/sender/src/",

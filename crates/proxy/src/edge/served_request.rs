@@ -31,6 +31,11 @@ impl ServedRequest {
         Self(Arc::clone(phase))
     }
 
+    /// A part of the reply is there for the client, or was taken.
+    pub(crate) fn reply_unread(&self, unread: bool) {
+        self.0.reply_unread(unread);
+    }
+
     /// For the body of the request.
     pub(crate) fn watch(&self) -> BodyWatch {
         BodyWatch(Arc::clone(&self.0))

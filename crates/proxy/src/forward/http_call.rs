@@ -109,6 +109,7 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
         detail: format!("no reply from {}: {end}", upstream.url.destination().as_str()),
         retry_after: Some(after),
         attempts: end.attempts(),
+        destination: Some(upstream.url.destination().as_str().to_owned()),
     }
 }
 

@@ -104,6 +104,7 @@ impl Tunnels {
             let detail = format!("no tunnel to {to}: {end}");
             let mut refusal = OwnReply::for_now(stop, detail, after);
             refusal.attempts = end.attempts();
+            refusal.destination = Some(to.to_string());
             if end.stop() == Stop::Permanent {
                 refusal.status = StatusCode::BAD_GATEWAY;
             }
