@@ -16,6 +16,15 @@ const MAX_IDLE: usize = 128;
 /// Bytes of the head of an upstream's reply: as many as clients may send.
 const MAX_REPLY_HEAD: usize = 256 << 10;
 
+/// Bytes of one reply over HTTP/2, and of all replies of a connection, that an upstream may send before a client takes
+/// them: so many the proxy holds for a client that does not read.
+const STREAM_WINDOW: u32 = 256 << 10;
+
+const CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// Bytes of a request that are held for an upstream that does not read.
+const SEND_BUFFER: usize = 64 << 10;
+
 /// The body of a request, whatever it was made of.
 pub(crate) type UpstreamBody = AwaitedBody<UnsyncBoxBody<Bytes, BoxError>>;
 
@@ -49,7 +58,9 @@ impl UpstreamClients {
             builder.pool_max_idle_per_host(MAX_IDLE);
             builder.http1_max_buf_size(MAX_REPLY_HEAD);
             builder.http2_only(protocol == UpstreamProtocol::Http2);
-            builder.http2_adaptive_window(true);
+            builder.http2_initial_stream_window_size(STREAM_WINDOW);
+            builder.http2_initial_connection_window_size(CONNECTION_WINDOW);
+            builder.http2_max_send_buf_size(SEND_BUFFER);
             Ok(builder.build(connector))
         };
         Ok(Self {

@@ -37,6 +37,9 @@ const MAX_STREAMS: u32 = 256;
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 20;
 
+/// Bytes of a reply that are held for a client that does not read.
+const SEND_BUFFER: usize = 64 << 10;
+
 /// The limits of connections, in the form that serves them.
 #[derive(Clone, Debug)]
 pub(crate) struct EdgeSettings {
@@ -62,6 +65,7 @@ impl EdgeSettings {
         http2.timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
         http2.initial_stream_window_size(STREAM_WINDOW);
         http2.initial_connection_window_size(CONNECTION_WINDOW);
+        http2.max_send_buf_size(SEND_BUFFER);
         // OK because head_size is at most 1 MiB.
         http2.max_header_list_size(u32::try_from(limits.head_size).unwrap_or(u32::MAX));
         Self { builder, times }

@@ -128,3 +128,26 @@ async fn a_slow_upstream_took_the_places_of_another_route() {
         () = full => {}
     }
 }
+
+#[tokio::test]
+async fn a_guarded_route_reached_an_address_of_this_machine() {
+    let server = TestServer::start(Script::always(Reaction::ok("fine"))).await;
+    let port = server.address().port();
+    for (host, public_only, status) in
+        [("127.0.0.1", true, 502), ("localhost", true, 502), ("127.0.0.1", false, 200)]
+    {
+        let proxy = RunningProxy::start(&format!(
+            "[route.api]\nupstream = 'http://{host}:{port}'\npublic_only = {public_only}"
+        ))
+        .await;
+        assert_eq!(proxy.ask("GET", "/").await.status(), status, "{host}");
+    }
+    assert_eq!(server.connections(), 1, "the guard comes before the connection");
+    let proxy = RunningProxy::start(&format!(
+        "[route.out]\nconnect = '127.0.0.1:{port}'\npublic_only = true"
+    ))
+    .await;
+    let connect = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nhost: a\r\n\r\n");
+    assert!(proxy.raw(connect.as_bytes()).await.starts_with("HTTP/1.1 502"));
+    assert_eq!(server.connections(), 1);
+}
