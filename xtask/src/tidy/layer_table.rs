@@ -178,7 +178,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     ),
     (
         "crates/proxy/src/",
-        &[&["config", "stats"], &["destination", "edge"], &["forward", "ops"], &["server"]],
+        &[&["config", "stats"], &["edge"], &["destination"], &["forward", "ops"], &["server"]],
     ),
     (
         "crates/sender/src/",

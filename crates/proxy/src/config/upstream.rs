@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use http::Uri;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::{Authority, Parts, PathAndQuery, Scheme};
+use http::{HeaderValue, Uri};
 use stagger_core::breaker::Destination;
 use stagger_text::settings::{Flaw, Value, refused};
 use toml::de::DeValue;
@@ -15,7 +15,8 @@ use toml::de::DeValue;
 /// use stagger_proxy::config::UpstreamUrl;
 /// let upstream: UpstreamUrl = "https://api.example/v2/".parse().expect("a URL");
 /// assert_eq!(upstream.destination().as_str(), "https://api.example:443");
-/// assert_eq!(upstream.uri("/orders?open=1").map(|uri| uri.to_string()).as_deref(),
+/// let path = "/orders?open=1".parse().expect("a path");
+/// assert_eq!(upstream.uri(&path).map(|uri| uri.to_string()).as_deref(),
 ///     Some("https://api.example/v2/orders?open=1"));
 /// assert!("ftp://api.example".parse::<UpstreamUrl>().is_err());
 /// ```
@@ -26,6 +27,7 @@ pub struct UpstreamUrl {
     /// Without a slash at its end.
     path: String,
     destination: Destination,
+    host: HeaderValue,
 }
 
 /// What an upstream must be.
@@ -56,17 +58,26 @@ impl UpstreamUrl {
         &self.destination
     }
 
-    /// The URI of a request for this path and query, which begin with a slash or are `*`; `None` when they
-    /// are too long together.
+    /// The `Host` of its requests.
     #[must_use]
-    pub fn uri(&self, path: &str) -> Option<Uri> {
-        let path = match path {
-            "*" => PathAndQuery::from_static("*"),
-            path if self.path.is_empty() => path.parse().ok()?,
-            path => format!("{}{path}", self.path).parse().ok()?,
+    pub const fn host(&self) -> &HeaderValue {
+        &self.host
+    }
+
+    /// The URI of a request for this path and query; `None` when they are too long together.
+    #[must_use]
+    pub fn uri(&self, path: &PathAndQuery) -> Option<Uri> {
+        let path = match path.as_str() {
+            // The whole server (OPTIONS), whatever the path of the upstream.
+            "*" => path.clone(),
+            _ if self.path.is_empty() => path.clone(),
+            below => format!("{}{below}", self.path).parse().ok()?,
         };
-        let parts = Uri::builder().scheme(self.scheme.clone()).authority(self.authority.clone());
-        parts.path_and_query(path).build().ok()
+        let mut parts = Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(path);
+        Uri::from_parts(parts).ok()
     }
 }
 
@@ -91,7 +102,8 @@ impl std::str::FromStr for UpstreamUrl {
         }
         let destination = Destination::new(scheme.as_str(), authority.host(), port);
         let destination = destination.map_err(|_| wrong())?;
-        Ok(Self { scheme, authority, path, destination })
+        let host = HeaderValue::try_from(authority.as_str()).map_err(|_| wrong())?;
+        Ok(Self { scheme, authority, path, destination, host })
     }
 }
 

@@ -9,18 +9,15 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt;
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper::body::Incoming;
 use stagger::AttemptInfo;
 use tower_service::Service;
 
 use super::attempt_headers::AttemptHeaderSet;
+use super::clients::UpstreamClient;
 use super::outcome::BoxError;
-use super::upstream::{Upstream, UpstreamClient};
+use super::upstream::UpstreamServer;
 use crate::edge::{AwaitedBody, BodyWatch};
-
-/// The body of a request, whatever it was made of.
-pub(crate) type UpstreamBody = AwaitedBody<UnsyncBoxBody<Bytes, BoxError>>;
 
 const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 
@@ -30,7 +27,7 @@ const NANOS_PER_MILLI: u64 = 1_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct AttemptService {
     client: UpstreamClient,
-    upstream: Arc<Upstream>,
+    upstream: Arc<UpstreamServer>,
     headers: Arc<AttemptHeaderSet>,
     grpc: bool,
 }
@@ -39,7 +36,7 @@ impl AttemptService {
     /// The attempts of a client, of gRPC if `grpc`.
     pub(crate) fn new(
         client: UpstreamClient,
-        upstream: Arc<Upstream>,
+        upstream: Arc<UpstreamServer>,
         headers: Arc<AttemptHeaderSet>,
         grpc: bool,
     ) -> Self {

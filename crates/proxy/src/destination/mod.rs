@@ -2,6 +2,7 @@
 
 mod attempt;
 mod attempt_headers;
+mod clients;
 mod connector;
 mod ledger;
 mod ledger_registry;
@@ -11,9 +12,10 @@ mod upstream;
 
 pub(crate) use attempt::AttemptService;
 pub(crate) use attempt_headers::AttemptHeaderSet;
+pub(crate) use clients::UpstreamClients;
 pub(crate) use connector::Dialer;
 pub use ledger::DestinationLedger;
 pub(crate) use ledger_registry::LedgerRegistry;
 pub use ledger_registry::MakeLedger;
 pub(crate) use outcome::{BoxError, UpstreamErrors};
-pub(crate) use upstream::{Upstream, UpstreamClients, snapshot};
+pub(crate) use upstream::{UpstreamServer, snapshot};

@@ -17,9 +17,9 @@ use stagger::{Clock, Sleep, Span, TokioTime};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::exchange::Exchange;
-use super::listener::{EdgePhase, Place};
 use super::phase::{ClientTimes, ConnectionPhase, Overdue};
+use super::places::{EdgePhase, Place};
+use super::served_request::ServedRequest;
 use super::stream::WatchedStream;
 use crate::config::ProxyLimits;
 
@@ -36,6 +36,9 @@ const MAX_STREAMS: u32 = 256;
 /// hold for a client that does not read.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 20;
+
+/// Bytes of a reply that are held for a client that does not read.
+const SEND_BUFFER: usize = 64 << 10;
 
 /// The limits of connections, in the form that serves them.
 #[derive(Clone, Debug)]
@@ -62,6 +65,7 @@ impl EdgeSettings {
         http2.timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
         http2.initial_stream_window_size(STREAM_WINDOW);
         http2.initial_connection_window_size(CONNECTION_WINDOW);
+        http2.max_send_buf_size(SEND_BUFFER);
         // OK because head_size is at most 1 MiB.
         http2.max_header_list_size(u32::try_from(limits.head_size).unwrap_or(u32::MAX));
         Self { builder, times }
@@ -75,7 +79,7 @@ pub(super) async fn serve<F, R, B>(
     mut stopping: watch::Receiver<EdgePhase>,
     answer: F,
 ) where
-    F: Fn(Request<Incoming>, Exchange) -> R + Send + 'static,
+    F: Fn(Request<Incoming>, ServedRequest) -> R + Send + 'static,
     R: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -84,7 +88,7 @@ pub(super) async fn serve<F, R, B>(
     let io = WatchedStream::new(stream, Arc::clone(&phase), place);
     let service = service_fn(|request: Request<Incoming>| {
         let http2 = request.version() == Version::HTTP_2;
-        answer(request, Exchange::begin(&phase, http2))
+        answer(request, ServedRequest::begin(&phase, http2))
     });
     let connection = settings.builder.serve_connection_with_upgrades(io, service);
     let mut connection = pin!(connection);

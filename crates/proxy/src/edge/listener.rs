@@ -4,8 +4,6 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -13,10 +11,11 @@ use http_body::Body;
 use hyper::body::Incoming;
 use stagger::{Sleep, Span, TokioTime};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::watch;
 
 use super::connection::{EdgeSettings, serve};
-use super::exchange::Exchange;
+use super::places::{ConnectionPlaces, EdgePhase};
+use super::served_request::ServedRequest;
 
 /// The pause after an error that is not one connection's own, such as no descriptor left.
 const PAUSE: Span = Span::from_millis(100);
@@ -24,70 +23,6 @@ const PAUSE: Span = Span::from_millis(100);
 /// The whole reply to a connection that gets no place.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\
                       retry-after: 1\r\nstagger-stop: connection_limit\r\nconnection: close\r\n\r\n";
-
-/// Whether a listener's connections go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EdgePhase {
-    /// They are accepted and served.
-    Open,
-    /// The requests that have come are served, and no others.
-    Draining,
-    /// All end now.
-    Closed,
-}
-
-/// The places of all connections, and those that got none.
-#[derive(Clone, Debug)]
-pub(crate) struct Places {
-    most: usize,
-    free: Arc<Semaphore>,
-    taken: Arc<AtomicUsize>,
-    refused: Arc<AtomicU64>,
-}
-
-/// The place of one connection, until dropped.
-#[derive(Debug)]
-pub(super) struct Place {
-    // Counted apart from the permits, which a drain gathers.
-    taken: Arc<AtomicUsize>,
-    _permit: OwnedSemaphorePermit,
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.taken.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-impl Places {
-    /// At most so many connections.
-    pub(crate) fn new(most: usize) -> Self {
-        let free = Arc::new(Semaphore::new(most));
-        Self { most, free, taken: Arc::default(), refused: Arc::default() }
-    }
-
-    /// Connections that are open, the most that may be, and those that were refused.
-    pub(crate) fn figures(&self) -> (usize, usize, u64) {
-        let open = self.taken.load(Ordering::Relaxed);
-        (open, self.most, self.refused.load(Ordering::Relaxed))
-    }
-
-    /// Ready when no connection is open.
-    pub(crate) async fn until_empty(&self) {
-        // OK because at most 100 000 connections are configured. It fails only when closed, which it never is.
-        let all = u32::try_from(self.most).unwrap_or(u32::MAX);
-        drop(self.free.acquire_many(all).await);
-    }
-
-    fn take(&self) -> Option<Place> {
-        let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() else {
-            self.refused.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
-        self.taken.fetch_add(1, Ordering::Relaxed);
-        Some(Place { taken: Arc::clone(&self.taken), _permit: permit })
-    }
-}
 
 /// A listener that accepts until it is dropped or told to end.
 #[derive(Debug)]
@@ -108,11 +43,11 @@ impl Listener {
     /// Serves the connections of `listener` by `answer`.
     pub(crate) fn start<F, R, B>(
         listener: TcpListener,
-        (places, settings): (Places, EdgeSettings),
+        (places, settings): (ConnectionPlaces, EdgeSettings),
         answer: F,
     ) -> io::Result<Self>
     where
-        F: Fn(SocketAddr, Request<Incoming>, Exchange) -> R + Clone + Send + Sync + 'static,
+        F: Fn(SocketAddr, Request<Incoming>, ServedRequest) -> R + Clone + Send + Sync + 'static,
         R: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -136,11 +71,11 @@ impl Listener {
 
 async fn accept<F, R, B>(
     listener: TcpListener,
-    (places, settings): (Places, EdgeSettings),
+    (places, settings): (ConnectionPlaces, EdgeSettings),
     stopping: watch::Receiver<EdgePhase>,
     answer: F,
 ) where
-    F: Fn(SocketAddr, Request<Incoming>, Exchange) -> R + Clone + Send + Sync + 'static,
+    F: Fn(SocketAddr, Request<Incoming>, ServedRequest) -> R + Clone + Send + Sync + 'static,
     R: Future<Output = Result<Response<B>, Infallible>> + Send + 'static,
     B: Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,

@@ -4,11 +4,13 @@
 //! the client's turn.
 
 mod connection;
-mod exchange;
 mod listener;
 mod phase;
+mod places;
+mod served_request;
 mod stream;
 
 pub(crate) use connection::EdgeSettings;
-pub(crate) use exchange::{AwaitedBody, BodyWatch, Exchange};
-pub(crate) use listener::{EdgePhase, Listener, Places};
+pub(crate) use listener::Listener;
+pub(crate) use places::{ConnectionPlaces, EdgePhase};
+pub(crate) use served_request::{AwaitedBody, BodyWatch, ServedRequest};

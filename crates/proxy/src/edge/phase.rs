@@ -32,6 +32,9 @@ struct PhaseState {
     head_since: Option<Instant>,
     /// The time since which the client takes no byte of a reply.
     stalled: Option<Instant>,
+    /// Replies of which the client has not taken what there is, and since when it has taken nothing of any.
+    unread: usize,
+    unread_since: Instant,
     /// Whether it speaks HTTP/2, whose bytes may be of no request.
     http2: bool,
 }
@@ -56,6 +59,8 @@ impl ConnectionPhase {
             idle_since: now,
             head_since: Some(now),
             stalled: None,
+            unread: 0,
+            unread_since: now,
             http2: false,
         };
         Self { times, state: Mutex::new(state) }
@@ -113,6 +118,14 @@ impl ConnectionPhase {
         }
     }
 
+    /// A part of a reply is there for the client, or was taken. On HTTP/2 a client that does not read stalls its stream
+    /// and not its connection.
+    pub(super) fn reply_unread(&self, unread: bool) {
+        let mut state = self.lock();
+        state.unread_since = TokioTime.now();
+        state.unread = if unread { state.unread + 1 } else { state.unread.saturating_sub(1) };
+    }
+
     /// The instant at which the connection is closed if the client does nothing until then, and why; `None` while it
     /// is not the client's turn.
     pub(super) fn deadline(&self) -> Option<(Instant, Overdue)> {
@@ -123,7 +136,8 @@ impl ConnectionPhase {
         let idle = (state.exchanges == 0).then_some((state.idle_since + idle, Overdue::Idle));
         let body = (state.awaited > 0).then_some((state.awaited_since + stall, Overdue::Slow));
         let write = state.stalled.map(|since| (since + stall, Overdue::Slow));
-        [head, idle, body, write].into_iter().flatten().min_by_key(|(at, _)| *at)
+        let reply = (state.unread > 0).then_some((state.unread_since + stall, Overdue::Slow));
+        [head, idle, body, write, reply].into_iter().flatten().min_by_key(|(at, _)| *at)
     }
 
     fn lock(&self) -> MutexGuard<'_, PhaseState> {
@@ -162,6 +176,10 @@ mod tests {
         phase.read();
         assert_eq!(left(&phase), Some((30, Overdue::Slow)), "a slow body that grows is no stall");
         phase.body_awaited(false);
+        phase.reply_unread(true);
+        TokioTime.sleep(Span::from_secs(9)).await;
+        assert_eq!(left(&phase), Some((21, Overdue::Slow)), "a client that reads nothing");
+        phase.reply_unread(false);
         phase.wrote(false);
         TokioTime.sleep(Span::from_secs(1)).await;
         phase.wrote(false);

@@ -10,8 +10,8 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
-use super::listener::Place;
 use super::phase::ConnectionPhase;
+use super::places::Place;
 
 /// A stream whose progress is watched. It may outlive its connection's task, as a tunnel or a WebSocket.
 #[derive(Debug)]

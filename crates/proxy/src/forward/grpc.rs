@@ -67,6 +67,7 @@ fn ended(
         detail: format!("no reply from {name}: {}", end.status().message()),
         retry_after: Some(after),
         attempts: end.report().attempts(),
+        destination: Some(name.to_owned()),
     })
 }
 

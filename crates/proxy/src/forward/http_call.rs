@@ -15,7 +15,7 @@ use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, UpstreamServices};
 use super::tunnel::carry;
-use crate::destination::{BoxError, Upstream};
+use crate::destination::{BoxError, UpstreamServer};
 
 pub(super) type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
 
@@ -61,7 +61,7 @@ pub(super) async fn upgrade(
 
 /// Counts the end of a call.
 fn answered(
-    upstream: &Upstream,
+    upstream: &UpstreamServer,
     result: Result<UpstreamReply, ServiceError>,
 ) -> Result<UpstreamReply, ServiceError> {
     match &result {
@@ -85,7 +85,7 @@ pub(super) fn passed_on(reply: UpstreamReply) -> Response<ReplyBody> {
 }
 
 /// The refusal of a call that came to no reply.
-fn refusal(route: &Route, upstream: &Upstream, error: &ServiceError) -> OwnReply {
+fn refusal(route: &Route, upstream: &UpstreamServer, error: &ServiceError) -> OwnReply {
     match error.end() {
         Some(end) => refused(route, upstream, end),
         None => OwnReply::for_now("not_ready", error.to_string(), Span::from_secs(1)),
@@ -93,7 +93,7 @@ fn refusal(route: &Route, upstream: &Upstream, error: &ServiceError) -> OwnReply
 }
 
 /// The refusal of a call that ended so.
-pub(super) fn refused(route: &Route, upstream: &Upstream, end: &Error<BoxError>) -> OwnReply {
+pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxError>) -> OwnReply {
     let late = end.history().last().is_some_and(|last| last.cause == Cause::Timeout);
     let status = match end.stop() {
         Stop::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
@@ -109,11 +109,12 @@ pub(super) fn refused(route: &Route, upstream: &Upstream, end: &Error<BoxError>)
         detail: format!("no reply from {}: {end}", upstream.url.destination().as_str()),
         retry_after: Some(after),
         attempts: end.attempts(),
+        destination: Some(upstream.url.destination().as_str().to_owned()),
     }
 }
 
 /// The time for which the breaker or a hint keeps callers away.
-pub(super) fn time_to_wait(upstream: &Upstream) -> Option<Span> {
+pub(super) fn time_to_wait(upstream: &UpstreamServer) -> Option<Span> {
     let now = TokioTime.now();
     let by_breaker = upstream.ledger.stats(now).breaker_until;
     let by_hint = (&mut &*upstream.ledger).paused_until(now);

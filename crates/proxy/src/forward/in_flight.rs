@@ -9,24 +9,23 @@ use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::edge::Exchange;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+use crate::destination::BoxError;
+use crate::edge::ServedRequest;
 
 /// The places that a call holds until its reply has been read: of its route, and of its connection.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     _route: Option<OwnedSemaphorePermit>,
-    _exchange: Option<Exchange>,
+    request: Option<ServedRequest>,
 }
 
 impl Held {
     /// A call of a route, on a client's connection.
     pub(crate) const fn new(
         route: Option<OwnedSemaphorePermit>,
-        exchange: Option<Exchange>,
+        request: Option<ServedRequest>,
     ) -> Self {
-        Self { _route: route, _exchange: exchange }
+        Self { _route: route, request }
     }
 }
 
@@ -35,13 +34,25 @@ impl Held {
 pub(crate) struct ReplyBody {
     body: UnsyncBoxBody<Bytes, BoxError>,
     held: Option<Held>,
+    /// Whether the client has yet to take what was handed out last.
+    unread: bool,
 }
 
 impl ReplyBody {
+    fn mark(&mut self, unread: bool) {
+        let request = self.held.as_ref().and_then(|held| held.request.as_ref());
+        if let Some(request) = request
+            && self.unread != unread
+        {
+            request.reply_unread(unread);
+            self.unread = unread;
+        }
+    }
+
     /// A body of this text.
     pub(crate) fn text(text: String) -> Self {
         let body = Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync();
-        Self { body, held: None }
+        Self { body, held: None, unread: false }
     }
 
     /// A body as an upstream sends it.
@@ -50,12 +61,14 @@ impl ReplyBody {
         B: Body<Data = Bytes> + Send + 'static,
         B::Error: Into<BoxError>,
     {
-        Self { body: body.map_err(Into::into).boxed_unsync(), held: None }
+        Self { body: body.map_err(Into::into).boxed_unsync(), held: None, unread: false }
     }
 
     /// The same, which lets go of `held` at its end.
     pub(crate) fn holding(self, held: Held) -> Self {
-        Self { held: Some(held), ..self }
+        let mut this = self;
+        this.held = Some(held);
+        this
     }
 }
 
@@ -73,9 +86,12 @@ impl Body for ReplyBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        self.mark(false);
         let frame = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(frame, Poll::Ready(None | Some(Err(_)))) {
-            self.held = None;
+        match &frame {
+            Poll::Ready(Some(Ok(_))) => self.mark(true),
+            Poll::Ready(None | Some(Err(_))) => self.held = None,
+            Poll::Pending => {}
         }
         frame
     }
@@ -86,5 +102,11 @@ impl Body for ReplyBody {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+impl Drop for ReplyBody {
+    fn drop(&mut self) {
+        self.mark(false);
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct OwnReply {
     pub(crate) retry_after: Option<Span>,
     /// The attempts that were made.
     pub(crate) attempts: u32,
+    /// The destination that was to be called, for operators alone.
+    pub(crate) destination: Option<String>,
 }
 
 impl OwnReply {
@@ -39,7 +41,14 @@ impl OwnReply {
         stop: &'static str,
         detail: impl Into<String>,
     ) -> Self {
-        Self { status, stop, detail: detail.into(), retry_after: None, attempts: 0 }
+        Self {
+            status,
+            stop,
+            detail: detail.into(),
+            retry_after: None,
+            attempts: 0,
+            destination: None,
+        }
     }
 
     /// A refusal for now.
@@ -51,6 +60,7 @@ impl OwnReply {
             detail: detail.into(),
             retry_after,
             attempts: 0,
+            destination: None,
         }
     }
 

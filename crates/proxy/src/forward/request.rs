@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, VIA};
-use http::uri::Authority;
+use http::uri::{Authority, PathAndQuery};
 use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use stagger::Span;
@@ -16,7 +16,8 @@ use super::refusal::OwnReply;
 use super::route::{Route, is_grpc};
 use super::route_table::{RouteQuery, RouteTable, has_dot_segment, stripped};
 use super::{grpc, hedged_call, http_call};
-use crate::edge::Exchange;
+use crate::config::UpstreamUrl;
+use crate::edge::ServedRequest;
 use crate::stats::Refusal;
 
 const STAGGER_STOP: HeaderName = HeaderName::from_static("stagger-stop");
@@ -40,14 +41,14 @@ pub(crate) struct Caller {
 pub(crate) async fn forward(
     table: &RouteTable,
     caller: Caller,
-    (request, exchange): (Request<Incoming>, Exchange),
+    (request, exchange): (Request<Incoming>, ServedRequest),
     unrouted: impl FnOnce(Refusal),
 ) -> Result<Response<ReplyBody>, Infallible> {
     let (version, grpc) = (request.version(), is_grpc(request.method(), request.headers()));
     let connects = request.method() == Method::CONNECT && version < Version::HTTP_2;
     let mut reply = match route_of(table, caller, &request) {
         Err(refusal) => {
-            unrouted(noted(&refusal, None));
+            unrouted(noted(&refusal));
             refusal.into_response(grpc)
         }
         Ok((route, authority)) => {
@@ -59,7 +60,7 @@ pub(crate) async fn forward(
                     reply
                 }
                 Err(refusal) => {
-                    route.refusals.add(noted(&refusal, Some(route)));
+                    route.refusals.add(noted(&refusal));
                     tracing::debug!(
                         route = route.settings.name,
                         stop = refusal.stop,
@@ -82,10 +83,10 @@ pub(crate) async fn forward(
     Ok(reply)
 }
 
-fn noted(refusal: &OwnReply, route: Option<&Route>) -> Refusal {
+fn noted(refusal: &OwnReply) -> Refusal {
     Refusal {
         at: None,
-        destination: route.map(|route| route.settings.name.clone()),
+        destination: refusal.destination.clone(),
         stop: refusal.stop,
         status: refusal.status.as_u16(),
         attempts: refusal.attempts,
@@ -160,7 +161,7 @@ async fn answer(
     route: &Route,
     caller: Caller,
     (request, authority): (Request<Incoming>, Authority),
-    exchange: Exchange,
+    exchange: ServedRequest,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let Some(permit) = route.enter() else {
         let most = route.settings.max_in_flight;
@@ -181,7 +182,7 @@ async fn answer(
     let (head, body) = request.into_parts();
     let mut request = Request::from_parts(head, ());
     let client = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
-    let mut request = outgoing(route, caller, (request, authority), services.upstream.url.clone())?;
+    let mut request = outgoing(route, caller, (request, authority), &services.upstream.url)?;
     let parts = (route, services);
     if let (Some(client), Some(protocol)) = (client, protocol) {
         super::fields::set_upgrade(request.headers_mut(), protocol);
@@ -222,13 +223,18 @@ fn outgoing(
     route: &Route,
     caller: Caller,
     (request, authority): (Request<()>, Authority),
-    upstream: crate::config::UpstreamUrl,
+    upstream: &UpstreamUrl,
 ) -> Result<Request<()>, OwnReply> {
     let settings = &route.settings;
     let (mut head, ()) = request.into_parts();
-    let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let path = if settings.strip_path { stripped(path, &settings.path) } else { path.into() };
-    let uri = upstream.uri(&path).ok_or_else(|| {
+    let whole = PathAndQuery::from_static("/");
+    let path = head.uri.path_and_query().unwrap_or(&whole);
+    let uri = if settings.strip_path {
+        stripped(path.as_str(), &settings.path).parse().ok().and_then(|path| upstream.uri(&path))
+    } else {
+        upstream.uri(path)
+    };
+    let uri = uri.ok_or_else(|| {
         OwnReply::final_(StatusCode::URI_TOO_LONG, "malformed", "the path is too long")
     })?;
     let version = head.version;
@@ -242,17 +248,16 @@ fn outgoing(
     }
     strip_hop_by_hop(&mut head.headers);
     head.headers.remove(EXPECT);
-    let own = HeaderValue::try_from(authority.as_str());
-    let host = own
-        .map_err(|_| OwnReply::final_(StatusCode::BAD_REQUEST, "malformed", "the Host is none"))?;
-    head.headers.insert(HOST, host);
+    if settings.keep_host || settings.forwarded {
+        let host = HeaderValue::try_from(authority.as_str());
+        // OK because an authority is visible ASCII.
+        host.into_iter().for_each(|host| _ = head.headers.insert(HOST, host));
+    }
     if settings.forwarded {
         set_forwarded(&mut head.headers, caller.from);
     }
     if !settings.keep_host {
-        let own = HeaderValue::try_from(upstream.authority().as_str());
-        // OK because an authority is visible ASCII.
-        own.into_iter().for_each(|own| _ = head.headers.insert(HOST, own));
+        head.headers.insert(HOST, upstream.host().clone());
     }
     add_via(&mut head.headers, version);
     Ok(Request::from_parts(head, ()))

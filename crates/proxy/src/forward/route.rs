@@ -15,8 +15,8 @@ use tower_layer::Layer;
 use super::tunnel::Tunnels;
 use crate::config::{AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault};
 use crate::destination::{
-    AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, Upstream,
-    UpstreamClients, UpstreamErrors,
+    AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, UpstreamClients,
+    UpstreamErrors, UpstreamServer,
 };
 use crate::stats::{DestinationStats, RefusalLog, RouteSnapshot};
 
@@ -52,7 +52,7 @@ type Layered<S> = HttpService<
 /// The services of one upstream, ready to be cloned for a call.
 #[derive(Debug)]
 pub(super) struct UpstreamServices {
-    pub(super) upstream: Arc<Upstream>,
+    pub(super) upstream: Arc<UpstreamServer>,
     /// What calls that hedge are made of: the layer makes one attempt at a time.
     pub(super) retrier: Retrier<TokioTime, DestinationLedger>,
     pub(super) repeats: Repeats,
@@ -106,7 +106,7 @@ impl Route {
                         Some(kept) => Arc::clone(&kept.upstream),
                         None => {
                             let ledger = registry.ledger(url.destination(), &settings.policy)?;
-                            Arc::new(Upstream {
+                            Arc::new(UpstreamServer {
                                 url: url.clone(),
                                 ledger,
                                 stats: DestinationStats::default(),
@@ -169,7 +169,7 @@ impl Route {
 impl UpstreamServices {
     fn new(
         settings: &RouteSettings,
-        upstream: Arc<Upstream>,
+        upstream: Arc<UpstreamServer>,
         clients: &UpstreamClients,
         headers: &Arc<AttemptHeaderSet>,
     ) -> Self {

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
-use crate::destination::{DestinationLedger, Dialer, UpstreamErrors, snapshot};
+use crate::destination::{BoxError, DestinationLedger, Dialer, UpstreamErrors, snapshot};
 use crate::stats::{DestinationSnapshot, DestinationStats};
 
 /// Destinations of one route whose breakers are kept: a pattern such as `*.example.com` names any number.
@@ -104,6 +104,7 @@ impl Tunnels {
             let detail = format!("no tunnel to {to}: {end}");
             let mut refusal = OwnReply::for_now(stop, detail, after);
             refusal.attempts = end.attempts();
+            refusal.destination = Some(to.to_string());
             if end.stop() == Stop::Permanent {
                 refusal.status = StatusCode::BAD_GATEWAY;
             }
@@ -136,8 +137,6 @@ impl Tunnels {
 /// A failed connect counts against the breaker.
 #[derive(Clone, Copy, Debug)]
 struct ByConnect;
-
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 impl<T> stagger::Classifier<T, BoxError> for ByConnect {
     fn classify(&mut self, result: &Result<T, BoxError>) -> Outcome {

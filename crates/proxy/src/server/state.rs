@@ -9,7 +9,7 @@ use stagger::{Clock, TokioTime};
 
 use crate::config::{ProxySettings, SettingsFault};
 use crate::destination::LedgerRegistry;
-use crate::edge::{EdgePhase, EdgeSettings, Listener, Places};
+use crate::edge::{ConnectionPlaces, EdgePhase, EdgeSettings, Listener};
 use crate::forward::{Caller, RouteTable, forward};
 use crate::ops;
 use crate::stats::{RefusalLog, Snapshot};
@@ -21,7 +21,7 @@ use super::error::ProxyError;
 pub(super) struct ProxyState {
     table: RwLock<Arc<RouteTable>>,
     ledgers: LedgerRegistry,
-    places: Places,
+    places: ConnectionPlaces,
     edge: EdgeSettings,
     /// The listeners of routes by their configured addresses.
     listeners: Mutex<BTreeMap<SocketAddr, Listener>>,
@@ -42,7 +42,7 @@ impl ProxyState {
         Ok(Self {
             table: RwLock::new(Arc::new(RouteTable::new(settings, None, &ledgers)?)),
             ledgers,
-            places: Places::new(settings.limits.max_connections),
+            places: ConnectionPlaces::new(settings.limits.max_connections),
             edge: EdgeSettings::new(&settings.limits),
             listeners: Mutex::default(),
             admin: Mutex::default(),
@@ -114,7 +114,7 @@ impl ProxyState {
             let reply = ops::answer(&request, state.is_draining());
             std::future::ready(Ok(reply))
         };
-        let edge = (Places::new(CONNECTIONS), self.edge.clone());
+        let edge = (ConnectionPlaces::new(CONNECTIONS), self.edge.clone());
         let listener = Listener::start(listener, edge, answer).map_err(fault)?;
         *lock(&self.admin) = Some(listener);
         Ok(())

@@ -91,3 +91,31 @@ async fn a_stopped_proxy_closes_what_does_not_end() {
     _ = client.read_to_string(&mut reply).await;
     assert_eq!(reply, "");
 }
+
+#[tokio::test]
+async fn a_route_that_moved_left_its_old_address_open() {
+    let server = TestServer::start(Script::always(Reaction::ok("fine"))).await;
+    let route = format!("[route.api]\nupstream = '{}'\n", server.url(""));
+    let proxy = RunningProxy::start(&route).await;
+    assert_eq!(proxy.ask("GET", "/").await.status(), 200);
+    let moved = settings(&format!("{route}listen = '127.0.0.2:0'"));
+    proxy.handle.reload(&moved).await.expect("another address of this machine");
+    let address = proxy.handle.addresses()[0];
+    assert_eq!(
+        (address.ip().to_string().as_str(), proxy.handle.addresses().len()),
+        ("127.0.0.2", 1)
+    );
+    while TcpStream::connect(proxy.address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    let mut client = TcpStream::connect(address).await.expect("it listens");
+    client
+        .write_all(b"GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")
+        .await
+        .expect("it reads");
+    let mut reply = String::new();
+    client.read_to_string(&mut reply).await.expect("it answers");
+    assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
+    let figures = &proxy.handle.snapshot().routes[0].destinations[0];
+    assert_eq!(figures.calls, 2, "the figures outlive the move");
+}

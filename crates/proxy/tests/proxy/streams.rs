@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,7 +24,7 @@ async fn played(more: &str) -> (RunningProxy, TcpListener) {
 
 #[tokio::test]
 async fn events_were_held_back_until_the_stream_ended() {
-    let (proxy, listener) = played("policy = { limits = { deadline = '300ms' } }").await;
+    let (proxy, listener) = played("policy = { limits = { deadline = '1s' } }").await;
     let mut client = TcpStream::connect(proxy.address).await.expect("it listens");
     client.write_all(b"GET /events HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("it reads");
     let (mut server, _) = listener.accept().await.expect("the proxy connects");
@@ -34,7 +39,7 @@ async fn events_were_held_back_until_the_stream_ended() {
             .expect("it reads");
         assert!(read_until(&mut client, event).await.ends_with(event), "each as it comes");
         // Events come for longer than the call may take until its head.
-        tokio::time::sleep(Duration::from_millis(400)).await;
+        tokio::time::sleep(Duration::from_millis(1200)).await;
     }
 }
 
@@ -91,4 +96,32 @@ async fn a_web_socket_passes_once_it_was_granted() {
     drop(client);
     let mut rest = Vec::new();
     server.read_to_end(&mut rest).await.expect("the other side closes");
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_kept_its_place() {
+    let server = TestServer::start(Script::always(Reaction::ok(vec![b'x'; 4 << 20]))).await;
+    let proxy = RunningProxy::start(&format!(
+        "proxy.stall_timeout = '300ms'\n[route.api]\nupstream = '{}'",
+        server.url("")
+    ))
+    .await;
+    let until_free = async || {
+        while proxy.handle.snapshot().routes[0].in_flight > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let mut client = TcpStream::connect(proxy.address).await.expect("it listens");
+    client.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("it reads");
+    server.until_taken(1).await;
+    until_free().await;
+    let stream = TokioIo::new(TcpStream::connect(proxy.address).await.expect("it listens"));
+    let handshake = http2::handshake(TokioExecutor::new(), stream).await;
+    let (mut sender, connection) = handshake.expect("HTTP/2");
+    let connection = tokio::spawn(connection);
+    let request = Request::get("http://a/").body(Empty::<Bytes>::new()).expect("a request");
+    let unread = sender.send_request(request).await.expect("a head");
+    until_free().await;
+    assert!(unread.into_body().collect().await.is_err(), "the connection was closed");
+    connection.abort();
 }

@@ -11,7 +11,7 @@ use super::phase::ConnectionPhase;
 
 /// A request that is served, until this is dropped with the end of its reply.
 #[derive(Debug)]
-pub(crate) struct Exchange(Arc<ConnectionPhase>);
+pub(crate) struct ServedRequest(Arc<ConnectionPhase>);
 
 /// Has the connection's time limits see that the body of a request is waited for. Among the extensions of a request.
 #[derive(Clone, Debug)]
@@ -30,10 +30,15 @@ pub(crate) struct AwaitedBody<B> {
     waits: bool,
 }
 
-impl Exchange {
+impl ServedRequest {
     pub(super) fn begin(phase: &Arc<ConnectionPhase>, http2: bool) -> Self {
         phase.exchange_begins(http2);
         Self(Arc::clone(phase))
+    }
+
+    /// A part of the reply is there for the client, or was taken.
+    pub(crate) fn reply_unread(&self, unread: bool) {
+        self.0.reply_unread(unread);
     }
 
     /// For the body of the request.
@@ -49,7 +54,7 @@ impl BodyWatch {
     }
 }
 
-impl Drop for Exchange {
+impl Drop for ServedRequest {
     fn drop(&mut self) {
         self.0.exchange_ends();
     }
