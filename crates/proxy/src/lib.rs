@@ -9,5 +9,5 @@ mod ops;
 mod server;
 pub mod stats;
 
-pub use destination::{DestinationLedger, MakeLedger};
+pub use destination::{DestinationLedger, MakeLedger, fleet_ledgers};
 pub use server::{Proxy, ProxyError, ProxyHandle};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use stagger_dispatch::observe::{self, LogFormat};
 use stagger_proxy::config::ProxySettings;
-use stagger_proxy::{Proxy, ProxyHandle};
+use stagger_proxy::{Proxy, ProxyHandle, fleet_ledgers};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::flags::ProxyFlags;
@@ -44,7 +44,15 @@ fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
         let hangup = handler(SignalKind::hangup())?;
         let format = if flags.log_json { LogFormat::Json } else { LogFormat::Text };
         observe::init_logs(format).map_err(|error| error.to_string())?;
-        let proxy = Proxy::bind(settings).await.map_err(|error| error.to_string())?;
+        let proxy = match &flags.redis {
+            Some(url) => {
+                let ledgers = fleet_ledgers(url, flags.redis_processes).await;
+                let ledgers = ledgers.map_err(|fault| format!("--redis: {fault}"))?;
+                Proxy::bind_with_ledgers(settings, ledgers).await
+            }
+            None => Proxy::bind(settings).await,
+        };
+        let proxy = proxy.map_err(|error| error.to_string())?;
         let handle = proxy.handle();
         greet(&handle);
         let reloading = tokio::spawn(reload(handle, hangup, flags.config.clone()));

@@ -28,6 +28,14 @@ pub(crate) struct ProxyFlags {
     #[arg(long)]
     pub(crate) check: bool,
 
+    /// Share budgets of retries with all proxies that name the same Redis (redis://, rediss:// or unix://)
+    #[arg(long, value_name = "URL")]
+    pub(crate) redis: Option<String>,
+
+    /// The expected number of these proxies: without Redis each has this part of a budget
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) redis_processes: u32,
+
     /// Write the log as one JSON object a line
     #[arg(long)]
     pub(crate) log_json: bool,

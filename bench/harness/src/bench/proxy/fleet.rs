@@ -75,7 +75,7 @@ pub(super) async fn run(
     for n in 0..PROXIES {
         let place = (folder, &*format!("fleet-{n}"));
         let route = (upstream.addr, ROUTE);
-        let flags = ["--redis", redis.url()];
+        let flags = ["--redis", redis.url(), "--redis-processes", "3"];
         proxies.push(ProxyProcess::stagger(binary, place, route, &flags).await?);
     }
     let addrs: Vec<SocketAddr> = proxies.iter().map(|proxy| proxy.addr).collect();
