@@ -12,7 +12,7 @@ use xtask_workbench::{Format, note};
 use super::herd::HerdFigures;
 use super::latency::CostFigures;
 use super::process::ProxyProcess;
-use super::upstream::Upstream;
+use super::upstream::ScriptedServer;
 use super::{fleet, herd, latency};
 use crate::rig::{ScratchFolder, build, run_here};
 
@@ -97,7 +97,7 @@ impl ProxyFigures {
 
 async fn measure(binary: &Path, pace: usize) -> Result<Measured, Box<dyn Error>> {
     let folder = ScratchFolder::new("proxy")?;
-    let upstream = Upstream::start().await?;
+    let upstream = ScriptedServer::start().await?;
     let haproxy = ProxyProcess::haproxy(folder.path(), upstream.addr).await?;
     let place = (folder.path(), "alone");
     let stagger = ProxyProcess::stagger(binary, place, (upstream.addr, ""), &[]).await?;

@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::herd::ratio;
 use super::process::ProxyProcess;
-use super::upstream::{CALL, Script, Upstream};
+use super::upstream::{CALL, Script, ScriptedServer};
 use crate::rig::{Connection, HttpRequest, Redis};
 
 /// The proxies that share the budget.
@@ -67,7 +67,7 @@ pub(super) struct FleetFigures {
 pub(super) async fn run(
     binary: &Path,
     folder: &Path,
-    upstream: &Upstream,
+    upstream: &ScriptedServer,
     seconds: u64,
 ) -> Result<FleetFigures, Box<dyn Error>> {
     let redis = Redis::start("proxy")?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use super::upstream::{Attempt, CALL, Script, Upstream, since};
+use super::upstream::{Attempt, CALL, Script, ScriptedServer, since};
 use crate::rig::{Connection, HttpRequest};
 
 /// The clients, each with one call, and the time over which they come.
@@ -35,7 +35,7 @@ pub(super) struct HerdFigures {
 
 /// Sends the herd through the proxy at `addr`.
 pub(super) async fn run(
-    upstream: &Upstream,
+    upstream: &ScriptedServer,
     addr: SocketAddr,
 ) -> Result<HerdFigures, Box<dyn Error>> {
     let begun = Instant::now();

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::process::ProxyProcess;
-use super::upstream::{CALL, Script, Upstream};
+use super::upstream::{CALL, Script, ScriptedServer};
 use crate::rig::{Connection, HttpRequest, quantile};
 
 /// Requests a second, and the connections that send them in turn.
@@ -45,7 +45,7 @@ impl CostFigures {
 
 /// Measures for so many turns of each.
 pub(super) async fn run(
-    upstream: &Upstream,
+    upstream: &ScriptedServer,
     haproxy: &ProxyProcess,
     stagger: &ProxyProcess,
     turns: u32,

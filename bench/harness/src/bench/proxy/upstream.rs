@@ -48,7 +48,7 @@ pub(super) struct Attempt {
 
 /// A listening server; it stops when dropped.
 #[derive(Debug)]
-pub(super) struct Upstream {
+pub(super) struct ScriptedServer {
     pub(super) addr: SocketAddr,
     state: Arc<Mutex<State>>,
     listening: JoinHandle<()>,
@@ -61,7 +61,7 @@ struct State {
     attempts: Vec<Attempt>,
 }
 
-impl Upstream {
+impl ScriptedServer {
     /// Listens on a free port of loopback.
     pub(super) async fn start() -> Result<Self, Box<dyn Error>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -88,7 +88,7 @@ impl Upstream {
     }
 }
 
-impl Drop for Upstream {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.listening.abort();
     }
