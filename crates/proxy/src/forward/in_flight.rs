@@ -64,8 +64,11 @@ impl ReplyBody {
         Self { body: body.map_err(Into::into).boxed_unsync(), held: None, unread: false }
     }
 
-    /// The same, which lets go of `held` at its end.
+    /// The same, which lets go of `held` at its end. The reply begins.
     pub(crate) fn holding(self, held: Held) -> Self {
+        if let Some(request) = &held.request {
+            request.answered();
+        }
         let mut this = self;
         this.held = Some(held);
         this
