@@ -5,14 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use http_body::{Body, Frame, SizeHint};
+use tokio::sync::watch;
 
 use super::phase::ConnectionPhase;
+use super::places::EdgePhase;
 
 /// A request that is served, until this is dropped with the end of its reply.
 #[derive(Debug)]
 pub(crate) struct ServedRequest {
     phase: Arc<ConnectionPhase>,
     body: BodyWatch,
+    ends: watch::Receiver<EdgePhase>,
 }
 
 /// Has the connection's time limits see that the body of a request is waited for. Among the extensions of a request.
@@ -45,11 +48,15 @@ pub(crate) struct AwaitedBody<B> {
 }
 
 impl ServedRequest {
-    pub(super) fn begin(phase: &Arc<ConnectionPhase>, http2: bool) -> Self {
+    pub(super) fn begin(
+        phase: &Arc<ConnectionPhase>,
+        http2: bool,
+        ends: watch::Receiver<EdgePhase>,
+    ) -> Self {
         phase.exchange_begins(http2);
         let wait = Mutex::new(BodyWait::Quiet);
         let body = BodyWatch(Arc::new(WatchedBody { phase: Arc::clone(phase), wait }));
-        Self { phase: Arc::clone(phase), body }
+        Self { phase: Arc::clone(phase), body, ends }
     }
 
     /// The reply begins.
@@ -60,6 +67,13 @@ impl ServedRequest {
     /// A part of the reply is there for the client, or was taken.
     pub(crate) fn reply_unread(&self, unread: bool) {
         self.phase.reply_unread(unread);
+    }
+
+    /// Ready when all connections end: for a tunnel, which outlives its connection's task.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut ends = self.ends.clone();
+        // A sender that is gone is a proxy that is gone.
+        async move { _ = ends.wait_for(|phase| *phase == EdgePhase::Closed).await }
     }
 
     /// For the body of the request.
@@ -169,7 +183,7 @@ mod tests {
         let second = Span::from_secs(1);
         let times = ClientTimes { head: second, idle: second, stall: second };
         let phase = Arc::new(ConnectionPhase::new(times));
-        let request = ServedRequest::begin(&phase, true);
+        let request = ServedRequest::begin(&phase, true, watch::channel(EdgePhase::Open).1);
         let mut body = AwaitedBody::new(Silent, Some(request.watch()));
         poll(&mut body).await;
         assert!(phase.deadline().is_some(), "the upstream waits for the client");

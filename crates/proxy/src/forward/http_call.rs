@@ -49,9 +49,8 @@ pub(super) async fn upgrade(
     let server = hyper::upgrade::on(&mut reply);
     tokio::spawn(async move {
         if let (Ok(client), Ok(server)) = tokio::join!(client, server) {
-            carry(TokioIo::new(client), TokioIo::new(server)).await;
+            carry(TokioIo::new(client), TokioIo::new(server), held).await;
         }
-        drop(held);
     });
     super::fields::strip_hop_by_hop(reply.headers_mut());
     let protocol = protocol.unwrap_or(HeaderValue::from_static("websocket"));

@@ -27,6 +27,14 @@ impl Held {
     ) -> Self {
         Self { _route: route, request }
     }
+
+    /// Ready when all connections end.
+    pub(super) async fn closed(&self) {
+        match &self.request {
+            Some(request) => request.closed().await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// The body of a reply, with what its call holds until then.
