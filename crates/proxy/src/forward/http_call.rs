@@ -97,7 +97,7 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
     let status = match end.stop() {
         Stop::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
         Stop::AttemptsExhausted | Stop::NotIdempotent if late => StatusCode::GATEWAY_TIMEOUT,
-        Stop::Permanent => StatusCode::BAD_GATEWAY,
+        Stop::Permanent | Stop::NotIdempotent => StatusCode::BAD_GATEWAY,
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
     let after =
@@ -106,10 +106,16 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
         status,
         stop: end.stop().name(),
         detail: format!("no reply from {}: {end}", upstream.url.destination().as_str()),
-        retry_after: Some(after),
+        retry_after: may_come_back(end.stop()).then_some(after),
         attempts: end.attempts(),
         destination: Some(upstream.url.destination().as_str().to_owned()),
     }
+}
+
+/// Whether the caller is told when to come back: not where no repetition helps, and not where the server may have acted
+/// on a request that must not be sent twice.
+pub(super) const fn may_come_back(stop: Stop) -> bool {
+    !matches!(stop, Stop::Permanent | Stop::NotIdempotent)
 }
 
 /// The time for which the breaker or a hint keeps callers away.
