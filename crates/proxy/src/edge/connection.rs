@@ -86,9 +86,10 @@ pub(super) async fn serve<F, R, B>(
 {
     let phase = Arc::new(ConnectionPhase::new(settings.times));
     let io = WatchedStream::new(stream, Arc::clone(&phase), place);
+    let ends = stopping.clone();
     let service = service_fn(|request: Request<Incoming>| {
         let http2 = request.version() == Version::HTTP_2;
-        answer(request, ServedRequest::begin(&phase, http2))
+        answer(request, ServedRequest::begin(&phase, http2, ends.clone()))
     });
     let connection = settings.builder.serve_connection_with_upgrades(io, service);
     let mut connection = pin!(connection);

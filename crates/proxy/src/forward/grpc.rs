@@ -8,7 +8,7 @@ use tonic::body::Body;
 use tower_service::Service;
 
 use super::fields::strip_hop_by_hop;
-use super::http_call::time_to_wait;
+use super::http_call::{may_come_back, time_to_wait};
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{GrpcService, Route, UpstreamServices};
@@ -65,7 +65,7 @@ fn ended(
         status,
         stop,
         detail: format!("no reply from {name}: {}", end.status().message()),
-        retry_after: Some(after),
+        retry_after: end.report().stop().is_none_or(may_come_back).then_some(after),
         attempts: end.report().attempts(),
         destination: Some(name.to_owned()),
     })

@@ -49,9 +49,8 @@ pub(super) async fn upgrade(
     let server = hyper::upgrade::on(&mut reply);
     tokio::spawn(async move {
         if let (Ok(client), Ok(server)) = tokio::join!(client, server) {
-            carry(TokioIo::new(client), TokioIo::new(server)).await;
+            carry(TokioIo::new(client), TokioIo::new(server), held).await;
         }
-        drop(held);
     });
     super::fields::strip_hop_by_hop(reply.headers_mut());
     let protocol = protocol.unwrap_or(HeaderValue::from_static("websocket"));
@@ -98,7 +97,7 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
     let status = match end.stop() {
         Stop::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
         Stop::AttemptsExhausted | Stop::NotIdempotent if late => StatusCode::GATEWAY_TIMEOUT,
-        Stop::Permanent => StatusCode::BAD_GATEWAY,
+        Stop::Permanent | Stop::NotIdempotent => StatusCode::BAD_GATEWAY,
         _ => StatusCode::SERVICE_UNAVAILABLE,
     };
     let after =
@@ -107,10 +106,16 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
         status,
         stop: end.stop().name(),
         detail: format!("no reply from {}: {end}", upstream.url.destination().as_str()),
-        retry_after: Some(after),
+        retry_after: may_come_back(end.stop()).then_some(after),
         attempts: end.attempts(),
         destination: Some(upstream.url.destination().as_str().to_owned()),
     }
+}
+
+/// Whether the caller is told when to come back: not where no repetition helps, and not where the server may have acted
+/// on a request that must not be sent twice.
+pub(super) const fn may_come_back(stop: Stop) -> bool {
+    !matches!(stop, Stop::Permanent | Stop::NotIdempotent)
 }
 
 /// The time for which the breaker or a hint keeps callers away.

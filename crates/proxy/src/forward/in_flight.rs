@@ -27,6 +27,14 @@ impl Held {
     ) -> Self {
         Self { _route: route, request }
     }
+
+    /// Ready when all connections end.
+    pub(super) async fn closed(&self) {
+        match &self.request {
+            Some(request) => request.closed().await,
+            None => std::future::pending().await,
+        }
+    }
 }
 
 /// The body of a reply, with what its call holds until then.
@@ -64,8 +72,11 @@ impl ReplyBody {
         Self { body: body.map_err(Into::into).boxed_unsync(), held: None, unread: false }
     }
 
-    /// The same, which lets go of `held` at its end.
+    /// The same, which lets go of `held` at its end. The reply begins.
     pub(crate) fn holding(self, held: Held) -> Self {
+        if let Some(request) = &held.request {
+            request.answered();
+        }
         let mut this = self;
         this.held = Some(held);
         this

@@ -68,9 +68,8 @@ impl Tunnels {
         let client = hyper::upgrade::on(request);
         tokio::spawn(async move {
             if let Ok(client) = client.await {
-                carry(TokioIo::new(client), server).await;
+                carry(TokioIo::new(client), server, held).await;
             }
-            drop(held);
         });
         Ok(Response::new(ReplyBody::default()))
     }
@@ -149,13 +148,19 @@ pub(super) fn malformed(why: &str) -> OwnReply {
     OwnReply::final_(StatusCode::BAD_REQUEST, "malformed", why)
 }
 
-/// Carries bytes both ways until both sides are done. An error ends the tunnel, as it would end a connection.
-pub(super) async fn carry<A, B>(mut one: A, mut other: B)
+/// Carries bytes both ways until both sides are done, or the proxy closes. An error ends the tunnel, as it would end a
+/// connection.
+pub(super) async fn carry<A, B>(mut one: A, mut other: B, held: Held)
 where
     A: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
     B: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
-    if let Err(error) = tokio::io::copy_bidirectional(&mut one, &mut other).await {
-        tracing::debug!(%error, "tunnel broke off");
+    tokio::select! {
+        carried = tokio::io::copy_bidirectional(&mut one, &mut other) => {
+            if let Err(error) = carried {
+                tracing::debug!(%error, "tunnel broke off");
+            }
+        }
+        () = held.closed() => {}
     }
 }

@@ -5,7 +5,7 @@ use stagger_testkit::server::{Reaction, Script, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::client::{RunningProxy, text};
+use crate::client::{RunningProxy, read_until, text};
 
 fn settings(text: &str) -> ProxySettings {
     let text = format!("proxy.listen = '127.0.0.1:0'\n{text}");
@@ -118,4 +118,25 @@ async fn a_route_that_moved_left_its_old_address_open() {
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     let figures = &proxy.handle.snapshot().routes[0].destinations[0];
     assert_eq!(figures.calls, 2, "the figures outlive the move");
+}
+
+#[tokio::test]
+async fn a_tunnel_outlived_its_proxy() {
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
+    let address = server.address();
+    let proxy =
+        RunningProxy::start(&format!("proxy.drain = '100ms'\n[route.out]\nconnect = '{address}'"))
+            .await;
+    let mut client = TcpStream::connect(proxy.address).await.expect("it listens");
+    let connect = format!("CONNECT {address} HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    client.write_all(connect.as_bytes()).await.expect("it reads");
+    assert!(read_until(&mut client, "\r\n\r\n").await.starts_with("HTTP/1.1 200"));
+    let handle = proxy.handle.clone();
+    assert!(!proxy.stop().await, "the tunnel did not end by itself");
+    let mut rest = String::new();
+    _ = client.read_to_string(&mut rest).await;
+    assert_eq!(rest, "", "it is closed");
+    while handle.snapshot().connections > 0 {
+        tokio::task::yield_now().await;
+    }
 }

@@ -151,3 +151,13 @@ async fn a_guarded_route_reached_an_address_of_this_machine() {
     assert!(proxy.raw(connect.as_bytes()).await.starts_with("HTTP/1.1 502"));
     assert_eq!(server.connections(), 1);
 }
+
+#[tokio::test]
+async fn a_caller_was_told_to_repeat_what_may_have_been_done() {
+    let server = TestServer::start(Script::always(Reaction::reset())).await;
+    let proxy = RunningProxy::start(&format!("[route.api]\nupstream = '{}'", server.url(""))).await;
+    let reply = proxy.send(request("POST", "/", "pay", &[])).await;
+    assert_eq!((reply.status().as_u16(), server.taken()), (502, 1));
+    assert_eq!(text(reply.headers(), "stagger-stop"), "not_idempotent");
+    assert_eq!(text(reply.headers(), "retry-after"), "");
+}
