@@ -33,6 +33,7 @@ fn run(command: &Command) -> ExitCode {
         Command::Storm(flags) => ("storm", cmd::storm(flags).map(|page| streams::write(&page))),
         Command::Watch(flags) => ("watch", cmd::watch(flags)),
         Command::Demo(flags) => ("demo", Ok(cmd::demo(flags))),
+        Command::Proxy(flags) => ("proxy", Ok(cmd::proxy(flags))),
         Command::Serve(flags) => ("serve", Ok(cmd::serve(flags))),
         Command::Store(flags) => ("store", Ok(cmd::store(flags))),
         Command::Tune(flags) => ("tune", cmd::tune(flags)),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::promise::Bench;
 use crate::{
     Async, Blocking, ContractCell, DEFAULTS, Integration, PROMISES, ReqwestClient,
-    ReqwestMiddleware, Tonic, TowerClone, TowerHttp,
+    ReqwestMiddleware, ThroughProxy, Tonic, TowerClone, TowerHttp,
 };
 
 /// Every promise for every integration.
@@ -42,6 +42,7 @@ pub fn all() -> Vec<Box<dyn Integration>> {
         Box::new(ReqwestClient),
         Box::new(ReqwestMiddleware),
         Box::new(Tonic),
+        Box::new(ThroughProxy),
     ]
 }
 

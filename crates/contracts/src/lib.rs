@@ -18,6 +18,7 @@ mod integration;
 mod pages {}
 mod promise;
 mod promises;
+mod proxy;
 mod reqwest;
 mod tonic;
 mod tower;
@@ -29,6 +30,7 @@ pub use grid::{ContractGrid, ContractRow, all, grid};
 pub use integration::{Ask, CallOutcome, ContractCaller, Integration, Later};
 pub use promise::{Checks, ContractCell, Promise};
 pub use promises::PROMISES;
+pub use proxy::ThroughProxy;
 pub use reqwest::{ReqwestClient, ReqwestMiddleware, gcs_retry};
 pub use tonic::Tonic;
 pub use tower::{TowerClone, TowerHttp};

@@ -9,7 +9,7 @@ use rustls::pki_types::ServerName;
 use stagger::ConfigError;
 use url::{Host as UrlHost, Position, Url};
 
-use crate::guard::Guard;
+use crate::guard::EgressGuard;
 
 /// Longest URL, in bytes: all common servers accept it in a request line.
 const MAX_URL: usize = 2048;
@@ -54,7 +54,11 @@ impl Address {
     ///
     /// # Errors
     /// `endpoint.url` with the bound it breaks.
-    pub(crate) fn parse(text: &str, guard: Guard, ports: &Ports) -> Result<Self, ConfigError> {
+    pub(crate) fn parse(
+        text: &str,
+        guard: EgressGuard,
+        ports: &Ports,
+    ) -> Result<Self, ConfigError> {
         let address = Self::read(text, ports)?;
         if let Host::Literal(ip) = address.host {
             guard.judge(ip).map_err(|refusal| wrong(text, &format!("a public one: {refusal}")))?;
@@ -154,7 +158,7 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<Address, ConfigError> {
-        Address::parse(text, Guard::new(false), &Ports::new(&[], false))
+        Address::parse(text, EgressGuard::new(false), &Ports::new(&[], false))
     }
 
     #[test]
@@ -255,7 +259,7 @@ mod tests {
     #[test]
     fn ports_are_those_that_were_named() {
         let with = |named: &[u16], private, text: &str| {
-            Address::parse(text, Guard::new(private), &Ports::new(named, private)).is_ok()
+            Address::parse(text, EgressGuard::new(private), &Ports::new(named, private)).is_ok()
         };
         assert!(with(&[], true, "http://127.0.0.1:1/"));
         assert!(!with(&[], true, "http://127.0.0.1:0/"));

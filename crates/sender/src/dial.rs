@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::address::{Address, Host};
 use crate::connection::{ByteStream, Connection, within};
-use crate::guard::{EgressRefusal, Guard};
+use crate::guard::{EgressGuard, EgressRefusal};
 use crate::resolver::{LookupTurns, Resolve};
 use crate::send_failure::{SendFailure, is_local};
 
@@ -63,7 +63,7 @@ impl SendOptions {
 /// Makes connections, to addresses that the guard lets pass.
 #[derive(Clone)]
 pub(crate) struct Dialer {
-    pub(crate) guard: Guard,
+    pub(crate) guard: EgressGuard,
     pub(crate) resolver: Arc<dyn Resolve>,
     pub(crate) turns: LookupTurns,
     pub(crate) tls: TlsConnector,

@@ -6,22 +6,32 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::ranges::{Reach, is_assigned_v6, special_v4, special_v6};
 
 /// Allows globally routable addresses, and private ones if it is configured to.
+///
+/// ```
+/// use stagger_sender::EgressGuard;
+/// let guard = EgressGuard::new(false);
+/// assert!(guard.judge("8.8.8.8".parse()?).is_ok());
+/// let refused = guard.judge("169.254.169.254".parse()?).expect_err("where clouds keep their keys");
+/// assert!(refused.to_string().starts_with("169.254.169.254 is not globally routable"));
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Guard {
+pub struct EgressGuard {
     allow_private: bool,
 }
 
 /// An address that may not be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct EgressRefusal {
+pub struct EgressRefusal {
     address: IpAddr,
     range: &'static str,
 }
 
-impl Guard {
+impl EgressGuard {
     /// A guard; with `allow_private` it lets loopback and private addresses pass, but never
     /// link-local ones, where clouds hand out the machine's keys.
-    pub(crate) const fn new(allow_private: bool) -> Self {
+    #[must_use]
+    pub const fn new(allow_private: bool) -> Self {
         Self { allow_private }
     }
 
@@ -29,7 +39,7 @@ impl Guard {
     ///
     /// # Errors
     /// The address is not to be reached.
-    pub(crate) fn judge(self, address: IpAddr) -> Result<IpAddr, EgressRefusal> {
+    pub fn judge(self, address: IpAddr) -> Result<IpAddr, EgressRefusal> {
         let unmapped = address.to_canonical();
         let refusal = match unmapped {
             IpAddr::V4(ip) => self.refuse_v4(ip),
@@ -46,7 +56,7 @@ impl Guard {
     ///
     /// # Errors
     /// The first that is not to be reached.
-    pub(crate) fn judge_all(self, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, EgressRefusal> {
+    pub fn judge_all(self, addresses: &[IpAddr]) -> Result<Vec<IpAddr>, EgressRefusal> {
         addresses.iter().map(|address| self.judge(*address)).collect()
     }
 
@@ -71,6 +81,8 @@ impl Guard {
     }
 }
 
+impl std::error::Error for EgressRefusal {}
+
 impl fmt::Display for EgressRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} is not globally routable: {}", self.address, self.range)
@@ -89,7 +101,7 @@ mod tests {
     use super::*;
 
     fn judge(allow_private: bool, text: &str) -> Result<IpAddr, EgressRefusal> {
-        Guard::new(allow_private).judge(text.parse().expect(text))
+        EgressGuard::new(allow_private).judge(text.parse().expect(text))
     }
 
     const NEVER: [&str; 56] = [
@@ -220,7 +232,7 @@ mod tests {
     #[test]
     fn one_bad_answer_refuses_the_good_ones() {
         let ips = |texts: [&str; 2]| texts.map(|text| text.parse().expect(text));
-        let guard = Guard::new(false);
+        let guard = EgressGuard::new(false);
         assert!(guard.judge_all(&ips(["8.8.8.8", "::1"])).is_err());
         assert!(guard.judge_all(&ips(["fe80::1", "8.8.8.8"])).is_err());
         assert_eq!(guard.judge_all(&ips(["8.8.8.8", "1.1.1.1"])).map(|all| all.len()), Ok(2));

@@ -26,6 +26,7 @@ mod signer;
 mod verifier;
 
 pub use dial::SendOptions;
+pub use guard::{EgressGuard, EgressRefusal};
 pub use header::{MAX_HEADERS, check_header};
 pub use request::{Target, Written};
 pub use resolver::{Resolve, SystemResolver};

@@ -13,7 +13,7 @@ use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Endpoint, Message}
 use crate::address::{Address, Ports};
 use crate::connection::{Connection, Lost, within};
 use crate::dial::{ConnectPhase, Dialer, SendOptions};
-use crate::guard::Guard;
+use crate::guard::EgressGuard;
 use crate::header::{MAX_HEADERS, check_header};
 use crate::pool::ConnectionPool;
 use crate::request::{Post, Ready, Target, Written};
@@ -57,7 +57,7 @@ impl Sender {
         options: SendOptions,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, ConfigError> {
-        let (guard, turns) = (Guard::new(options.allow_private), LookupTurns::default());
+        let (guard, turns) = (EgressGuard::new(options.allow_private), LookupTurns::default());
         let dialer = Dialer { guard, resolver, turns, tls: options.tls()? };
         let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
         Ok(Self { dialer, ports, pool: Arc::default() })

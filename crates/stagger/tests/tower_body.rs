@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Empty};
-use stagger::http::{DeadlineBody, Replay};
+use stagger::http::{CallerDeadline, DeadlineBody, Replay};
 use stagger::tower::{ServiceError, StaggerLayer};
 use stagger::{Clock, Policy, PolicyBuilder, Retrier, Sleep, Span, TokioTime};
 use tower::{Layer, ServiceExt, service_fn};
@@ -55,6 +55,15 @@ async fn reply(
     policy: PolicyBuilder,
     (status, delay): (u16, Span),
 ) -> Result<(Result<Reply, ServiceError>, Arc<()>), Box<dyn StdError + Send + Sync>> {
+    reply_within(policy, (status, delay), None).await
+}
+
+/// The same for a caller that waits no longer than `asked`.
+async fn reply_within(
+    policy: PolicyBuilder,
+    (status, delay): (u16, Span),
+    asked: Option<Span>,
+) -> Result<(Result<Reply, ServiceError>, Arc<()>), Box<dyn StdError + Send + Sync>> {
     let connection = Arc::new(());
     let held = Arc::clone(&connection);
     let server = service_fn(move |_: Request<Replay<Empty<Bytes>>>| {
@@ -67,7 +76,11 @@ async fn reply(
         }
     });
     let layer = StaggerLayer::http(Retrier::new(policy.build()?, TokioTime));
-    let reply = layer.layer(server).oneshot(Request::get("/").body(Empty::new())?).await;
+    let mut request = Request::get("/").body(Empty::new())?;
+    if let Some(asked) = asked {
+        request.extensions_mut().insert(CallerDeadline(asked));
+    }
+    let reply = layer.layer(server).oneshot(request).await;
     Ok((reply, connection))
 }
 
@@ -114,5 +127,35 @@ async fn a_limit_of_one_attempt_ends_with_the_head() -> Done {
     let reply = reply?;
     assert_eq!(reply.status(), StatusCode::OK);
     assert_eq!(reply.into_body().collect().await?.to_bytes(), "half half ");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_that_waits_for_less_than_the_policy_was_answered_too_late() -> Done {
+    let day = Span::from_secs(86_400);
+    for (asked, expected) in [(Span::from_secs(2), 2), (Span::from_secs(60), 3)] {
+        let begun = TokioTime.now();
+        let (reply, connection) = reply_within(three_seconds(), (200, day), Some(asked)).await?;
+        let late = reply?.into_body().collect().await.expect_err("the body stalls for a day");
+        assert!(
+            late.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::TimedOut)
+        );
+        assert_eq!(TokioTime.now() - begun, Span::from_secs(expected), "the shorter one holds");
+        assert_eq!(Arc::strong_count(&connection), 1, "the connection is let go");
+    }
+    let begun = TokioTime.now();
+    let asked = Some(Span::from_millis(500));
+    let (reply, _) = reply_within(Policy::builder(), (200, day), asked).await?;
+    let end = reply.expect_err("the head comes after a second");
+    assert_eq!(end.end().map(stagger::Error::stop), Some(stagger::Stop::DeadlineExceeded));
+    assert_eq!(TokioTime.now() - begun, Span::from_millis(500));
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_outlives_its_call_is_read_to_its_end() -> Done {
+    let (reply, _) = reply(three_seconds(), (200, Span::from_secs(3_600))).await?;
+    let body = reply?.into_body().without_deadline();
+    assert_eq!(body.collect().await?.to_bytes(), "half half ");
     Ok(())
 }

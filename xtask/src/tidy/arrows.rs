@@ -24,6 +24,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("stagger-store", &["stagger-core", "stagger", "stagger-scheduler"]),
     ("stagger-sender", &["stagger-core", "stagger", "stagger-scheduler"]),
     (
+        "stagger-proxy",
+        &["stagger-core", "stagger", "stagger-redis", "stagger-sender", "stagger-text"],
+    ),
+    (
         "stagger-dispatch",
         &[
             "stagger-core",
@@ -48,6 +52,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "stagger-report",
             "stagger-replay",
             "stagger-dispatch",
+            "stagger-proxy",
             "stagger-text",
             "stagger-tune",
             "stagger-watch",
@@ -60,7 +65,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("stagger-report", &["stagger-core", "stagger-sim", "stagger-text", "stagger-tune"]),
     ("stagger-testkit", &["stagger-core", "stagger-import"]),
     // Never shipped, so the testkit is an ordinary part of it.
-    ("stagger-contracts", &["stagger-core", "stagger", "stagger-testkit"]),
+    ("stagger-contracts", &["stagger-core", "stagger", "stagger-proxy", "stagger-testkit"]),
     (
         "stagger-harness",
         &[

@@ -177,6 +177,10 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         ],
     ),
     (
+        "crates/proxy/src/",
+        &[&["config", "stats"], &["edge"], &["destination"], &["forward", "ops"], &["server"]],
+    ),
+    (
         "crates/sender/src/",
         &[
             &["secret", "ranges", "header", "send_failure", "connection"],
@@ -242,7 +246,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         &[
             &["integration"],
             &["asynch", "promise"],
-            &["blocking", "reqwest", "tonic", "tower", "promises", "defaults"],
+            &["blocking", "proxy", "reqwest", "tonic", "tower", "promises", "defaults"],
             &["grid"],
         ],
     ),

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{allocations, bloat, budget, core, dispatch, neighbours, nodes, peers, queue, sim};
+use super::{
+    allocations, bloat, budget, core, dispatch, neighbours, nodes, peers, proxy, queue, sim,
+};
 use crate::rig::{StoreKind, run_optimised};
 use xtask_workbench::Format;
 
@@ -27,7 +29,7 @@ pub(crate) struct Bench {
     what: What,
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Fewer operations, only to see that it runs (peers, sim, dispatch).
+    /// Fewer operations, only to see that it runs (peers, sim, dispatch, proxy).
     #[arg(long)]
     quick: bool,
     /// The store of the dispatcher (dispatch, queue, bloat) [default: embedded, or postgres
@@ -38,7 +40,7 @@ pub(crate) struct Bench {
     /// [default: one node, two for queue on postgres]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u8).range(1..=8))]
     nodes: Vec<u8>,
-    /// A binary to measure, instead of one that is built for it (dispatch with --nodes)
+    /// A binary to measure, instead of one that is built for it (proxy, dispatch with --nodes)
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
     /// Open deliveries that wait while fresh ones are measured, from few to many (queue)
@@ -85,15 +87,22 @@ enum What {
     Bloat,
     /// The retries that the default budget lets through in an outage, in every layout of calls.
     Budget,
+    /// The egress proxy beside HAProxy: attempts of a herd, cost of a request, a budget in Redis.
+    Proxy,
 }
 
 /// Measures and shows; false when nothing was measured, or it found something wrong.
 pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
     use What::{
-        Allocations, Bloat, Budget, Core, Dispatch, Migrations, Neighbours, Peers, Queue, Sim,
+        Allocations, Bloat, Budget, Core, Dispatch, Migrations, Neighbours, Peers, Proxy, Queue,
+        Sim,
     };
     let Bench { what, format, quick, .. } = *bench;
-    refuse("--quick", quick && !matches!(what, Peers | Sim | Dispatch), "peers, sim, dispatch")?;
+    refuse(
+        "--quick",
+        quick && !matches!(what, Peers | Sim | Dispatch | Proxy),
+        "peers, sim, dispatch, proxy",
+    )?;
     refuse("--facts", bench.facts && what != Peers, "peers")?;
     refuse("--instructions", bench.instructions && what != Peers, "peers")?;
     let timed = matches!(what, Neighbours | Queue | Budget);
@@ -103,8 +112,8 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
     refuse("--store", bench.store.is_some() && !stored, "dispatch, queue, bloat")?;
     let several = matches!(what, Dispatch | Queue);
     refuse("--nodes", !bench.nodes.is_empty() && !several, "dispatch, queue")?;
-    let fleet = what == Dispatch && !bench.nodes.is_empty();
-    refuse("--binary", bench.binary.is_some() && !fleet, "dispatch with --nodes")?;
+    let given = what == Proxy || (what == Dispatch && !bench.nodes.is_empty());
+    refuse("--binary", bench.binary.is_some() && !given, "proxy, dispatch with --nodes")?;
     refuse("--depths", !bench.depths.is_empty() && what != Queue, "queue")?;
     refuse("--deliveries", bench.deliveries.is_some() && what != Bloat, "bloat")?;
     match what {
@@ -115,7 +124,7 @@ pub(crate) fn run(bench: &Bench) -> Result<bool, Box<dyn Error>> {
         Allocations => allocations::run(format),
         Sim => sim::run(format, quick),
         Budget => budget::run(format, &bench.layouts, bench.outage_seconds()?),
-        Dispatch | Neighbours | Queue | Bloat => {
+        Dispatch | Neighbours | Queue | Bloat | Proxy => {
             bench.check_store()?;
             // A binary of one's own is measured by the build that is there.
             let again = if bench.binary.is_none() { run_optimised() } else { None };
@@ -158,6 +167,7 @@ impl Bench {
                 let seconds = self.seconds.unwrap_or(QUEUE_SECONDS);
                 queue::run(self.format, store, (nodes, depths), seconds)
             }
+            What::Proxy => proxy::run(self.format, self.quick, self.binary.as_deref()),
             What::Bloat => bloat::run(self.format, self.deliveries.unwrap_or(DELIVERIES)),
             What::Dispatch if !self.nodes.is_empty() => {
                 nodes::run(self.format, self.quick, &self.nodes, self.binary.as_deref())

@@ -156,10 +156,15 @@ impl Process {
 
     /// Memory in use now, and the most so far, in MiB.
     pub(crate) fn rss_mib(&self) -> Result<(f64, f64), Box<dyn Error>> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let mib = |name: &str| kib(&status, name).map(|kib| kib / 1024.0);
-        mib("VmRSS:").zip(mib("VmHWM:")).ok_or_else(|| "no memory in /proc".into())
+        memory_mib(self.child.id())
     }
+}
+
+/// Memory that a process has in use now, and the most so far, in MiB.
+pub(crate) fn memory_mib(pid: u32) -> Result<(f64, f64), Box<dyn Error>> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let mib = |name: &str| kib(&status, name).map(|kib| kib / 1024.0);
+    mib("VmRSS:").zip(mib("VmHWM:")).ok_or_else(|| "no memory in /proc".into())
 }
 
 impl Drop for Process {

@@ -4,8 +4,9 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     ChooseFlags, CompletionsFlags, ExecFlags, ExplainFlags, ExportFlags, HttpFlags, ImportFlags,
-    LintFlags, ManFlags, OperatorFlags, ServeFlags, StoreFlags, StormFlags, TuneFlags, WatchFlags,
-    completions, dispatcher, exec, http, new_policies, operator, policies, storm, tune, watch,
+    LintFlags, ManFlags, OperatorFlags, ProxyFlags, ServeFlags, StoreFlags, StormFlags, TuneFlags,
+    WatchFlags, completions, dispatcher, exec, http, new_policies, operator, policies, proxy,
+    storm, tune, watch,
 };
 
 const DEMO_EXAMPLES: &str = "\
@@ -73,6 +74,9 @@ pub(crate) enum Command {
     /// Make one HTTP request under a policy, and show each attempt
     #[command(after_help = http::EXAMPLES)]
     Http(Box<HttpFlags>),
+    /// Make the calls of any program under a policy: an egress proxy on this machine
+    #[command(after_help = proxy::EXAMPLES)]
+    Proxy(ProxyFlags),
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
     #[command(after_help = dispatcher::SERVE_EXAMPLES)]
     Serve(Box<ServeFlags>),

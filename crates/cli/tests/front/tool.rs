@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 24] = [
+pub(crate) const COMMANDS: [&str; 25] = [
     "demo",
     "storm",
     "tune",
@@ -17,6 +17,7 @@ pub(crate) const COMMANDS: [&str; 24] = [
     "export",
     "exec",
     "http",
+    "proxy",
     "serve",
     "store",
     "store backup",

@@ -51,12 +51,19 @@ fn play(block: &Block, unplayed: &[Unplayed]) -> Vec<String> {
 
 fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
     let command = example.command.replace("cargo run --release -- ", "stagger ");
+    let command = fixture.on_own_ports(&command);
     if command.starts_with("stagger demo") {
         let printed = processes::demo(fixture, &command)?;
         return match example.shown.is_empty() {
             true => Ok(()),
             false => compare(&example.shown, &printed, without_figures),
         };
+    }
+    if let Some(command) = command.strip_suffix(" &").filter(|it| it.starts_with("stagger proxy")) {
+        return processes::proxy_beside(fixture, command);
+    }
+    if command.starts_with("stagger proxy") && !command.contains("--check") {
+        return processes::proxy(fixture, &command);
     }
     if command.starts_with("stagger serve") && !command.contains("--check") {
         return processes::serve(fixture, &command);

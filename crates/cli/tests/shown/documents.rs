@@ -12,8 +12,9 @@ const TRANSCRIPT: &str = "five commands and a receiver beside them: scripts/tran
 const CHECKED: &str = "checks what is not there; tests/exec/until.rs has its own";
 
 /// The commands that are not played here.
-const UNPLAYED: [Unplayed; 16] = [
+const UNPLAYED: [Unplayed; 17] = [
     ("README.md", "./test", "runs this test among all others"),
+    ("docs/proxy.md", "cargo install", "builds the program that is played here"),
     ("docs/dispatcher.md", "stagger serve", TRANSCRIPT),
     ("docs/dispatcher.md", "APP=", TRANSCRIPT),
     ("docs/dispatcher.md", "SECRET=", TRANSCRIPT),
@@ -58,7 +59,9 @@ fn blocks() -> Vec<Block> {
 fn every_command_of_the_documents_does_what_is_shown() {
     let blocks = blocks();
     let sources: Vec<&str> = blocks.iter().map(|block| block.source.as_str()).collect();
-    for source in ["README.md", "docs/exec.md", "docs/import.md", "docs/guides/queues.md"] {
+    for source in
+        ["README.md", "docs/exec.md", "docs/import.md", "docs/guides/queues.md", "docs/proxy.md"]
+    {
         assert!(sources.contains(&source), "{source} has no commands any more: {sources:?}");
     }
     play_all(&blocks, &UNPLAYED);

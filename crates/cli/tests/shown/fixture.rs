@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -16,6 +17,9 @@ pub(crate) const VERSION: &str = "{\"version\": \"1.2\"}\n";
 const ORDER: &str = "{\"bolts\": 42}\n";
 /// Programs of the examples that need a host of their own: here they fetch from the server.
 const FETCHING: [&str; 3] = ["rsync", "make", "mirror"];
+/// On a free port, so that plays at the same time do not meet.
+const ROUTES: &str = "\
+proxy.listen = '127.0.0.1:0'\n[route.api]\nupstream = 'http://127.0.0.1:9'\n";
 const WHOLE_POLICY: &str = "backoff.base = '10ms'\n";
 const FAULTY_POLICY: &str = "backoff = { base = '10ms', jitter = 'none' }\n";
 const NAMED_POLICIES: &str =
@@ -38,6 +42,10 @@ pub(crate) const PAGES: &str = "pages";
 pub(crate) struct Fixture {
     pub(crate) folder: PathBuf,
     pub(crate) servers: RefCell<Vec<Child>>,
+    /// The address of a proxy that runs beside the commands.
+    pub(crate) proxy: RefCell<Option<String>>,
+    /// A port for a server that a command starts.
+    port: u16,
 }
 
 /// The end of a command, and the requests that the server got.
@@ -52,7 +60,8 @@ impl Fixture {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("shown-{}-{number}", std::process::id());
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let fixture = Self { folder, servers: RefCell::default() };
+        let proxy = RefCell::default();
+        let fixture = Self { folder, servers: RefCell::default(), proxy, port: free_port() };
         let _ = fs::remove_dir_all(&fixture.folder);
         for folder in ["lock", "policies", "manifests", ".zfunc", ".config/fish/completions"] {
             fs::create_dir_all(fixture.folder.join(folder)).expect("a folder");
@@ -68,6 +77,7 @@ impl Fixture {
     fn fill(&self) {
         self.write("order.json", "{\"bolts\": 1}");
         self.write("dispatcher.toml", "retention = '7d'\n");
+        self.write("routes.toml", ROUTES);
         self.write("policies/one.toml", WHOLE_POLICY);
         self.write("policies/two.toml", NAMED_POLICIES);
         for (name, sample) in IMPORTED {
@@ -93,6 +103,15 @@ impl Fixture {
         self.write(name, &format!("#!/bin/sh\n{script}\n"));
         let executable = fs::Permissions::from_mode(0o755);
         fs::set_permissions(self.folder.join(name), executable).expect("ours");
+    }
+
+    /// The command with free ports in place of those that examples use, so that plays at the same time do not meet.
+    pub(crate) fn on_own_ports(&self, command: &str) -> String {
+        let command = command.replace("8099", &self.port.to_string());
+        match &*self.proxy.borrow() {
+            Some(proxy) => command.replace("127.0.0.1:7878", proxy),
+            None => command,
+        }
     }
 
     /// Plays a line as a shell would, with a new server in place of the hosts that it names.
@@ -139,6 +158,12 @@ impl Drop for Fixture {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+/// A port that no program listens on now, of those that the system hands out in turn.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("it is bound").port()
 }
 
 /// The policy that a line needs: the help of `lint` says which findings it has.

@@ -7,7 +7,7 @@ use crate::blocks::{Block, of_help};
 use crate::check::{Unplayed, play_all};
 
 /// Every command, and those below it; the first is the program itself.
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 25] = [
     "",
     "demo",
     "storm",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 24] = [
     "import",
     "exec",
     "http",
+    "proxy",
     "serve",
     "store",
     "store backup",

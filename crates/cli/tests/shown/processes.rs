@@ -9,6 +9,31 @@ use crate::fixture::Fixture;
 
 /// Starts the dispatcher, waits until it accepts messages, and ends it by TERM.
 pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
+    listens(fixture, command, "HTTP/1.1 200 ")
+}
+
+/// Starts the proxy, has it refuse a call to a server that is not there, and ends it by TERM.
+pub(crate) fn proxy(fixture: &Fixture, command: &str) -> Result<(), String> {
+    listens(fixture, command, "HTTP/1.1 503 ")
+}
+
+/// Starts the proxy on a free port, waits until it listens, and leaves it to the commands after it.
+pub(crate) fn proxy_beside(fixture: &Fixture, command: &str) -> Result<(), String> {
+    let routes = fixture.read("routes.toml");
+    fixture.write("routes.toml", &format!("proxy.listen = '127.0.0.1:0'\n{routes}"));
+    let mut child = start(fixture, command);
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+        line.split_once("listening on http://").map(|(_, address)| address.to_owned())
+    });
+    fixture.servers.borrow_mut().push(child);
+    // A full pipe must not stop it; it ends with the proxy.
+    thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+    *fixture.proxy.borrow_mut() = Some(address.ok_or("does not listen")?);
+    Ok(())
+}
+
+fn listens(fixture: &Fixture, command: &str, expected: &str) -> Result<(), String> {
     let mut child = start(fixture, command);
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
@@ -23,7 +48,7 @@ pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
     signal(&child, "-TERM");
     let status = child.wait().expect("a child can be waited for");
     rest.join().expect("only reads");
-    match (reply.starts_with("HTTP/1.1 200 "), status.success()) {
+    match (reply.starts_with(expected), status.success()) {
         (true, true) => Ok(()),
         _ => Err(format!("is not ready ({reply}), or ends with {status}")),
     }

@@ -38,10 +38,17 @@ struct BodyDeadline<Z: Sleep> {
 }
 
 impl<B, Z: Sleep> DeadlineBody<B, Z> {
-    /// A body that may be read until the instant.
-    pub(crate) fn new(inner: B, until: Option<(Z, Instant)>) -> Self {
+    /// A body that may be read until the instant, by the time of `Z`; without a limit if there is none.
+    pub fn new(inner: B, until: Option<(Z, Instant)>) -> Self {
         let deadline = until.map(|(time, until)| BodyDeadline { time, until, timer: None });
         Self { inner: Some(inner), deadline, late }
+    }
+
+    /// The same body without a limit: for a stream that is meant to outlive its call, such as server-sent
+    /// events.
+    #[must_use]
+    pub fn without_deadline(self) -> Self {
+        Self { deadline: None, ..self }
     }
 
     /// The same with another error for a body that is late.

@@ -10,10 +10,13 @@
 //! | to know which attempt of its caller a server serves | [`InboundAttempt`] |
 //! | the connection of a failed reply back | [`Drain`] |
 //! | the body of a reply that came before the deadline of its call | `DeadlineBody` |
+//! | the time for which the caller of one request waits | `CallerDeadline` |
 //!
 //! Nothing here speaks to a server, and nothing here retries: that is for `stagger::tower` and the
 //! integrations with clients.
 
+#[cfg(feature = "tower")]
+mod caller_deadline;
 #[cfg(any(feature = "reqwest", feature = "tower"))]
 mod deadline_body;
 #[cfg(feature = "tower")]
@@ -28,6 +31,8 @@ mod server_name;
 mod tape;
 mod transport;
 
+#[cfg(feature = "tower")]
+pub use caller_deadline::CallerDeadline;
 #[cfg(any(feature = "reqwest", feature = "tower"))]
 pub use deadline_body::DeadlineBody;
 #[cfg(feature = "tower")]

@@ -54,9 +54,22 @@ impl<B: Body> Replayable<B> {
 
     /// The same for attempts that run at the same time: whichever is ahead reads on, and the others
     /// yield what is kept. Past the limit the one ahead goes on alone; the others fail with
-    /// [`Overtaken`](super::Overtaken).
-    #[cfg(feature = "reqwest")]
-    pub(crate) fn shared(body: B, limit: usize) -> Self {
+    /// [`Overtaken`](super::Overtaken). For the copies of hedged calls.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use http_body_util::{BodyExt, Full};
+    /// use stagger::http::{REPLAY_LIMIT, Replayable};
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let body = Replayable::shared(Full::new(Bytes::from("one bolt")), REPLAY_LIMIT);
+    /// let (one, other) = (body.attempt().expect("kept"), body.attempt().expect("kept"));
+    /// let (one, other) = (one.collect().await?, other.collect().await?);
+    /// assert_eq!((one.to_bytes(), other.to_bytes()), ("one bolt".into(), "one bolt".into()));
+    /// # Ok::<_, Box<dyn std::error::Error + Send + Sync>>(()) }).map_err(std::io::Error::other)?;
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn shared(body: B, limit: usize) -> Self {
         Self::of(body, limit, true)
     }
 

@@ -89,6 +89,34 @@ impl<Z, L> Retrier<Z, L> {
         self
     }
 
+    /// The same calls, ledger included, for a caller that waits no longer than `asked`; `None` where the policy's own
+    /// deadline is as short. A caller without any time left gets the shortest there is, which ends its call before it
+    /// can succeed.
+    ///
+    /// ```
+    /// use stagger::{Policy, Retrier, Span, StdTime};
+    /// let retrier = Retrier::new(Policy::interactive(), StdTime);
+    /// let second = retrier.within(Span::from_secs(1)).expect("a second is shorter");
+    /// assert_eq!(second.policy().limits().deadline(), Some(Span::from_secs(1)));
+    /// assert!(second.within(Span::from_secs(9)).is_none());
+    /// ```
+    #[must_use]
+    pub fn within(&self, asked: Span) -> Option<Self>
+    where
+        Z: Clone,
+    {
+        let (asked, limits) = (asked.max(Span::from_nanos(1)), self.policy().limits());
+        if limits.deadline().is_some_and(|limit| limit <= asked) {
+            return None;
+        }
+        let mut builder = self.policy().to_builder().deadline(asked);
+        if limits.min_attempt_time() >= asked {
+            builder = builder.min_attempt_time(Span::ZERO);
+        }
+        // OK because a shorter deadline leaves everything else as valid as it was.
+        builder.build().ok().map(|policy| self.clone().under(policy))
+    }
+
     /// The conversion of a local ledger into one of this retrier's kind, if it was not given its ledger.
     #[cfg(all(feature = "http", feature = "tower"))]
     pub(crate) const fn own_kind(&self) -> Option<fn(Arc<LocalLedger>) -> Arc<L>> {

@@ -129,8 +129,8 @@ impl<Z, L, D> GrpcCalls<Z, L, D> {
             Some(Some(method)) => (self.of_method(method), Some(method.codes())),
         };
         let retried = by_config.map_or(*retried, Retried::of);
-        if let Some(policy) = asked.and_then(|asked| within(retrier.policy(), asked)) {
-            retrier = retrier.under(policy);
+        if let Some(shorter) = asked.and_then(|asked| retrier.within(asked)) {
+            retrier = shorter;
         }
         // The author of a list wants a method called again after its codes. Without one, nothing tells
         // whether the server may see the call twice.
@@ -225,21 +225,6 @@ fn built(
     }
     // OK because each setting was valid in the policy that it comes from.
     builder.build().unwrap_or(*given)
-}
-
-/// The same policy for a caller that waits no longer than `asked`, if that is less than the policy waits. A caller
-/// without any time left gets the shortest there is, which ends its call before it can succeed.
-fn within(policy: &Policy, asked: Span) -> Option<Policy> {
-    let asked = asked.max(Span::from_nanos(1));
-    if policy.limits().deadline().is_some_and(|limit| limit <= asked) {
-        return None;
-    }
-    let mut builder = policy.to_builder().deadline(asked);
-    if policy.limits().min_attempt_time() >= asked {
-        builder = builder.min_attempt_time(Span::ZERO);
-    }
-    // OK because a shorter deadline leaves everything else as valid as it was.
-    builder.build().ok()
 }
 
 // By hand, because a ledger need not be `Clone` to be shared.

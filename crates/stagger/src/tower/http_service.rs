@@ -19,7 +19,7 @@ use super::{
     FailedReplies, HttpLayer, HttpRequest, Idempotent, Outgoing, Prepare, Refresh, ResponseFuture,
     ServiceError, Unchanged,
 };
-use crate::http::{ByMethod, DeadlineBody, HttpReplies, Replay};
+use crate::http::{ByMethod, CallerDeadline, DeadlineBody, HttpReplies, Replay};
 use crate::run::ActiveCall;
 use crate::{Classifier, Ledgers, LocalLedger, Retrier, Sleep};
 
@@ -98,7 +98,9 @@ where
         // A clone may not be ready: the one that is makes the call.
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
-        let retrier = Arc::clone(self.layer.shared_retrier());
+        let asked = request.extensions().get::<CallerDeadline>();
+        let shorter = asked.and_then(|asked| self.layer.retrier().within(asked.0));
+        let retrier = shorter.map_or_else(|| Arc::clone(self.layer.shared_retrier()), Arc::new);
         let (time, deadline) = (retrier.time().clone(), retrier.policy().limits().deadline());
         let ledger = self.layer.ledger_of(&request);
         let (outgoing, idempotent) = self.layer.outgoing(request);

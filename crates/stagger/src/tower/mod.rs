@@ -34,7 +34,8 @@
 //!   no attempt followed: [`Done`](crate::Done).
 //! - **A reply ends its attempt with its head**: a failure in the body that follows is the caller's. The
 //!   policy's deadline bounds the body too: one that stalls past it fails ([`DeadlineBody`](crate::http::DeadlineBody)). The time
-//!   limit of one attempt ends with the head.
+//!   limit of one attempt ends with the head. A request with a [`CallerDeadline`](crate::http::CallerDeadline) among
+//!   its extensions has that deadline, if it is the shorter one.
 //! - **axum**: put `HandleErrorLayer` around the layer, because a call can end without a reply. The
 //!   handler finds its [`AttemptInfo`](crate::AttemptInfo) among the extensions.
 //! - **On the server's side** [`InboundLayer`] reads the attempt headers of callers, so that retries in

@@ -1,0 +1,87 @@
+//! `stagger proxy`: a file of routes to a proxy, until a signal ends it; SIGHUP has the file read again.
+
+use std::process::ExitCode;
+
+use stagger_dispatch::observe::{self, LogFormat};
+use stagger_proxy::config::ProxySettings;
+use stagger_proxy::{Proxy, ProxyHandle, fleet_ledgers};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::flags::ProxyFlags;
+use crate::streams;
+
+/// Serves until Ctrl-C or SIGTERM, and then ends with its calls.
+pub(crate) fn proxy(flags: &ProxyFlags) -> ExitCode {
+    let settings = match ProxySettings::read(&flags.config) {
+        Ok(settings) => settings,
+        Err(fault) => return streams::refuse(&fault),
+    };
+    if flags.check {
+        return match Proxy::check(&settings) {
+            Ok(()) => {
+                let routes = settings.routes.len();
+                let plural = if routes == 1 { "" } else { "s" };
+                streams::note(&format!("the settings are good: {routes} route{plural}"));
+                ExitCode::SUCCESS
+            }
+            Err(fault) => streams::refuse(&fault),
+        };
+    }
+    match run(flags, settings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => streams::refuse(&error),
+    }
+}
+
+fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("no threads to run on: {error}"))?;
+    runtime.block_on(async {
+        let handler = |kind| signal(kind).map_err(|error| format!("no signal handler: {error}"));
+        // The handlers stand before anything is accepted.
+        let (mut interrupt, mut terminate) =
+            (handler(SignalKind::interrupt())?, handler(SignalKind::terminate())?);
+        let hangup = handler(SignalKind::hangup())?;
+        let format = if flags.log_json { LogFormat::Json } else { LogFormat::Text };
+        observe::init_logs(format).map_err(|error| error.to_string())?;
+        let proxy = match &flags.redis {
+            Some(url) => {
+                let ledgers = fleet_ledgers(url, flags.redis_processes).await;
+                let ledgers = ledgers.map_err(|fault| format!("--redis: {fault}"))?;
+                Proxy::bind_with_ledgers(settings, ledgers).await
+            }
+            None => Proxy::bind(settings).await,
+        };
+        let proxy = proxy.map_err(|error| error.to_string())?;
+        let handle = proxy.handle();
+        greet(&handle);
+        let reloading = tokio::spawn(reload(handle, hangup, flags.config.clone()));
+        proxy
+            .run(async {
+                tokio::select! {
+                    _ = interrupt.recv() => {}
+                    _ = terminate.recv() => {}
+                }
+            })
+            .await;
+        reloading.abort();
+        Ok(())
+    })
+}
+
+fn greet(handle: &ProxyHandle) {
+    for address in handle.addresses() {
+        streams::note(&format!("listening on http://{address}"));
+    }
+    if let Some(admin) = handle.admin() {
+        streams::note(&format!("operators on http://{admin}"));
+    }
+}
+
+/// Reads the file again at each SIGHUP. The log has what came of it.
+async fn reload(handle: ProxyHandle, mut hangup: Signal, file: std::path::PathBuf) {
+    while hangup.recv().await.is_some() {
+        // A refusal is logged, and the old settings stay.
+        _ = handle.reload_file(&file).await;
+    }
+}

@@ -1,0 +1,102 @@
+//! The policy of a route: a table, a name in the same file, a preset, or another file.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use stagger::breaker::BreakerPlan;
+use stagger::{HintRule, HintScope, Policy};
+use stagger_text::nearest;
+use stagger_text::settings::{Document, Flaw, Reader, Value, engine};
+use toml::de::DeValue;
+
+/// The policies of a file, by their names.
+pub(super) type NamedPolicies = BTreeMap<String, Policy>;
+
+/// Reads all tables `[policy.NAME]`.
+pub(super) fn named(root: &Reader<'_, '_>) -> Result<NamedPolicies, Flaw> {
+    let Some(table) = root.table("policy")? else { return Ok(NamedPolicies::new()) };
+    let policy =
+        |(name, value): (&str, &Value<'_>)| Ok((name.to_owned(), read(&table.name(name), value)?));
+    table.names().map(policy).collect()
+}
+
+/// The policy of a route. Without one it is the default of the engine with its default breaker.
+pub(super) fn of_route(
+    route: &Reader<'_, '_>,
+    named: &NamedPolicies,
+    folder: &Path,
+) -> Result<Policy, Flaw> {
+    let Some(value) = route.value("policy") else { return Ok(usual()) };
+    let key = route.name("policy");
+    match value.get_ref() {
+        DeValue::String(name) => by_name(name, named, folder)
+            .map_err(|why| Flaw::new(value.span(), format!("{key} = {name}: {why}"))),
+        _ => read(&key, value),
+    }
+}
+
+fn usual() -> Policy {
+    let policy = Policy::builder().breaker(BreakerPlan::default()).build();
+    // OK because both parts are defaults, which fit each other.
+    shared(policy.unwrap_or_default())
+}
+
+/// A policy as it stands in a text. Hints hold for the whole destination unless its `hints.scope` is set.
+fn read(path: &str, value: &Value<'_>) -> Result<Policy, Flaw> {
+    let policy: Policy = engine(path, value)?;
+    Ok(if sets_scope(value) { policy } else { shared(policy) })
+}
+
+fn sets_scope(value: &Value<'_>) -> bool {
+    let DeValue::Table(table) = value.get_ref() else { return false };
+    match table.get("hints").map(|hints| hints.get_ref()) {
+        Some(DeValue::Table(hints)) => hints.contains_key("scope"),
+        _ => false,
+    }
+}
+
+/// The same policy with hints that all callers of a destination keep to.
+fn shared(policy: Policy) -> Policy {
+    let rule: HintRule = policy.hints().with_scope(HintScope::Destination);
+    // OK because the scope of a hint is valid with every other setting.
+    policy.to_builder().hints(rule).build().unwrap_or(policy)
+}
+
+/// `FILE#NAME`, `FILE.toml`, the name of a policy in this file, or that of a preset.
+fn by_name(text: &str, named: &NamedPolicies, folder: &Path) -> Result<Policy, String> {
+    if let Some((file, name)) = text.rsplit_once('#') {
+        return in_file(&folder.join(file), Some(name));
+    }
+    if text.ends_with(".toml") || text.contains('/') {
+        return in_file(&folder.join(text), None);
+    }
+    if let Some(policy) = named.get(text) {
+        return Ok(*policy);
+    }
+    let plain = text.replace('-', "_");
+    if let Ok(policy) = Policy::preset(&plain) {
+        return Ok(shared(policy));
+    }
+    let known: Vec<&str> = named.keys().map(String::as_str).chain(Policy::PRESETS).collect();
+    let near =
+        nearest(text, known.iter().copied()).or_else(|| nearest(&plain, known.iter().copied()));
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    Err(format!("must be the name of a [policy.NAME], a preset, or FILE#NAME{meant}"))
+}
+
+/// The policy of another file: one by its name, or the whole file.
+fn in_file(file: &Path, name: Option<&str>) -> Result<Policy, String> {
+    let shown = file.display().to_string();
+    let text = fs::read_to_string(file).map_err(|error| format!("{shown}: {error}"))?;
+    let told = |flaw: Flaw| flaw.line(&shown, &text);
+    let document = Document::parse(&text).map_err(told)?;
+    let root = document.reader();
+    let Some(name) = name else { return read("", &root.whole()).map_err(told) };
+    let mut policies = named(&root).map_err(told)?;
+    policies.remove(name).ok_or_else(|| {
+        let meant = nearest(name, policies.keys().map(String::as_str));
+        let meant = meant.map_or_else(String::new, |near| format!("; did you mean {near}?"));
+        format!("{shown}: there is no [policy.{name}]{meant}")
+    })
+}

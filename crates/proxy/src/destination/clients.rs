@@ -1,0 +1,72 @@
+//! The clients of a route, which keep the connections to its upstreams: one for each version of HTTP that it needs.
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+
+use super::connector::{Dialer, UpstreamConnector};
+use super::outcome::BoxError;
+use crate::config::{RouteSettings, SettingsFault, UpstreamProtocol};
+use crate::edge::AwaitedBody;
+
+/// Idle connections that are kept for each upstream: as many as calls that a busy sidecar has in flight.
+const MAX_IDLE: usize = 128;
+
+/// Bytes of the head of an upstream's reply: as many as clients may send.
+const MAX_REPLY_HEAD: usize = 256 << 10;
+
+/// Bytes of one reply over HTTP/2, and of all replies of a connection, that an upstream may send before a client takes
+/// them: so many the proxy holds for a client that does not read.
+const STREAM_WINDOW: u32 = 256 << 10;
+
+const CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// Bytes of a request that are held for an upstream that does not read.
+const SEND_BUFFER: usize = 64 << 10;
+
+/// The body of a request, whatever it was made of.
+pub(crate) type UpstreamBody = AwaitedBody<UnsyncBoxBody<Bytes, BoxError>>;
+
+/// The client of one version of HTTP.
+pub(crate) type UpstreamClient = Client<UpstreamConnector, UpstreamBody>;
+
+/// The clients of a route.
+#[derive(Clone, Debug)]
+pub(crate) struct UpstreamClients {
+    /// For requests.
+    pub(crate) http: UpstreamClient,
+    /// For gRPC, which needs HTTP/2.
+    pub(crate) grpc: UpstreamClient,
+    /// For requests to switch protocols, which only HTTP/1.1 has.
+    pub(crate) upgrade: UpstreamClient,
+}
+
+impl UpstreamClients {
+    /// The clients of a route; nothing is connected yet.
+    ///
+    /// # Errors
+    /// TLS settings that cannot be used.
+    pub(crate) fn new(route: &RouteSettings, dialer: &Dialer) -> Result<Self, SettingsFault> {
+        let client = |protocol| {
+            let connector = dialer.secured(route, protocol)?;
+            let mut builder = Client::builder(TokioExecutor::new());
+            // Every repetition is the policy's to decide.
+            builder.retry_canceled_requests(false).set_host(false);
+            builder.timer(TokioTimer::new()).pool_timer(TokioTimer::new());
+            builder.pool_idle_timeout(std::time::Duration::from(route.upstream_idle_timeout));
+            builder.pool_max_idle_per_host(MAX_IDLE);
+            builder.http1_max_buf_size(MAX_REPLY_HEAD);
+            builder.http2_only(protocol == UpstreamProtocol::Http2);
+            builder.http2_initial_stream_window_size(STREAM_WINDOW);
+            builder.http2_initial_connection_window_size(CONNECTION_WINDOW);
+            builder.http2_max_send_buf_size(SEND_BUFFER);
+            Ok(builder.build(connector))
+        };
+        Ok(Self {
+            http: client(route.protocol)?,
+            grpc: client(UpstreamProtocol::Http2)?,
+            upgrade: client(UpstreamProtocol::Http1)?,
+        })
+    }
+}

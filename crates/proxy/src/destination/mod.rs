@@ -1,0 +1,23 @@
+//! The servers behind a route: their ledgers, the connections to them, and one attempt on the wire.
+
+mod attempt;
+mod attempt_headers;
+mod clients;
+mod connector;
+mod fleet_ledgers;
+mod ledger;
+mod ledger_registry;
+mod outcome;
+mod tls;
+mod upstream;
+
+pub(crate) use attempt::AttemptService;
+pub(crate) use attempt_headers::AttemptHeaderSet;
+pub(crate) use clients::UpstreamClients;
+pub(crate) use connector::Dialer;
+pub use fleet_ledgers::fleet_ledgers;
+pub use ledger::DestinationLedger;
+pub(crate) use ledger_registry::LedgerRegistry;
+pub use ledger_registry::MakeLedger;
+pub(crate) use outcome::{BoxError, UpstreamErrors};
+pub(crate) use upstream::{UpstreamServer, snapshot};

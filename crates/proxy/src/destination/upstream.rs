@@ -1,0 +1,49 @@
+//! One upstream of a route: its URL, its ledger and its figures.
+
+use std::sync::Arc;
+
+use stagger::breaker::StateKind;
+use stagger::{Clock, KeptLedger, TokioTime};
+
+use super::ledger::DestinationLedger;
+use crate::config::UpstreamUrl;
+use crate::stats::{DestinationSnapshot, DestinationStats};
+
+/// One upstream. It outlives a reload of the settings that leaves its route as it was.
+#[derive(Debug)]
+pub(crate) struct UpstreamServer {
+    pub(crate) url: UpstreamUrl,
+    pub(crate) ledger: Arc<DestinationLedger>,
+    pub(crate) stats: DestinationStats,
+}
+
+impl UpstreamServer {
+    /// Whether its breaker keeps calls from it, so that another upstream is the better choice.
+    pub(crate) fn is_open(&self) -> bool {
+        self.ledger.breaker_state(TokioTime.recent()) == Some(StateKind::Open)
+    }
+
+    /// Its figures.
+    pub(crate) fn snapshot(&self) -> DestinationSnapshot {
+        snapshot(self.url.destination().as_str(), &self.stats, &self.ledger)
+    }
+}
+
+/// The figures of a destination.
+pub(crate) fn snapshot(
+    name: &str,
+    stats: &DestinationStats,
+    ledger: &DestinationLedger,
+) -> DestinationSnapshot {
+    let [calls, attempts, succeeded, errors] = stats.totals();
+    DestinationSnapshot {
+        name: name.to_owned(),
+        calls,
+        attempts,
+        succeeded,
+        errors,
+        replies: stats.replies(),
+        stops: stats.all_stops(),
+        ledger: ledger.stats(TokioTime.now()),
+    }
+}

@@ -1,0 +1,256 @@
+//! A route at work: its upstreams, their clients and services, its limit and its figures.
+
+use std::future::{Ready, ready};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use http::{Method, Request, Uri};
+use stagger::http::{AttemptHeaders, HttpReplies, IdempotencyKey};
+use stagger::tonic::{Grpc, GrpcLayer};
+use stagger::tower::{HttpLayer, HttpService, Idempotent, StaggerLayer, Unchanged};
+use stagger::{LocalLedger, Retrier, TokioTime};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tower_layer::Layer;
+
+use super::tunnel::Tunnels;
+use crate::config::{AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault};
+use crate::destination::{
+    AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, UpstreamClients,
+    UpstreamErrors, UpstreamServer,
+};
+use crate::stats::{DestinationStats, RefusalLog, RouteSnapshot};
+
+/// Which requests may be sent twice, by the rules of a route.
+#[derive(Clone, Debug)]
+pub(super) struct Repeats(Arc<RetryRules>);
+
+impl<B> Idempotent<Request<B>> for Repeats {
+    fn is_idempotent(&self, request: &Request<B>) -> bool {
+        self.0.repeats(request.method()) || request.headers().contains_key(IdempotencyKey::HEADER)
+    }
+}
+
+impl Idempotent<Uri> for Repeats {
+    fn is_idempotent(&self, method: &Uri) -> bool {
+        self.0.repeats_grpc(method.path())
+    }
+}
+
+/// The files of headers are looked at before each attempt, so nothing else has to be fetched after a 401.
+type NothingToFetch = fn() -> Ready<()>;
+
+type Layered<S> = HttpService<
+    S,
+    TokioTime,
+    DestinationLedger,
+    HttpReplies<UpstreamErrors>,
+    Repeats,
+    Unchanged,
+    NothingToFetch,
+>;
+
+/// The services of one upstream, ready to be cloned for a call.
+#[derive(Debug)]
+pub(super) struct UpstreamServices {
+    pub(super) upstream: Arc<UpstreamServer>,
+    /// What calls that hedge are made of: the layer makes one attempt at a time.
+    pub(super) retrier: Retrier<TokioTime, DestinationLedger>,
+    pub(super) repeats: Repeats,
+    pub(super) attempts: AttemptService,
+    pub(super) http: Layered<AttemptService>,
+    pub(super) upgrade: Layered<AttemptService>,
+    pub(super) grpc: GrpcService,
+}
+
+/// The service of gRPC calls: with a service config, budgets are of its kind.
+#[derive(Debug)]
+pub(super) enum GrpcService {
+    ByRoute(Grpc<AttemptService, TokioTime, DestinationLedger, Repeats>),
+    ByServiceConfig(Grpc<AttemptService, TokioTime, LocalLedger>),
+}
+
+/// A route whose requests can be served.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) settings: RouteSettings,
+    pub(super) services: Vec<UpstreamServices>,
+    pub(super) tunnels: Option<Tunnels>,
+    /// The upstream whose turn it is.
+    turn: AtomicUsize,
+    in_flight: Arc<Semaphore>,
+    in_flight_refused: AtomicU64,
+    pub(crate) refusals: RefusalLog,
+}
+
+impl Route {
+    /// The route of these settings, with ledgers of `registry`. Figures are those of `before`, where destinations and
+    /// policy are the same.
+    ///
+    /// # Errors
+    /// Files that cannot be read, and TLS settings that cannot be used.
+    pub(crate) fn new(
+        settings: RouteSettings,
+        before: Option<&Self>,
+        registry: &LedgerRegistry,
+    ) -> Result<Self, SettingsFault> {
+        let before = before.filter(|before| settings.keeps_state_of(&before.settings));
+        let dialer = Dialer::new(&settings);
+        let (mut services, mut tunnels) = (Vec::new(), None);
+        match &settings.target {
+            RouteTarget::Upstreams(urls) => {
+                let clients = UpstreamClients::new(&settings, &dialer)?;
+                let headers = Arc::new(AttemptHeaderSet::new(&settings.name, &settings.headers)?);
+                for (at, url) in urls.iter().enumerate() {
+                    let kept = before.and_then(|before| before.services.get(at));
+                    let upstream = match kept {
+                        Some(kept) => Arc::clone(&kept.upstream),
+                        None => {
+                            let ledger = registry.ledger(url.destination(), &settings.policy)?;
+                            Arc::new(UpstreamServer {
+                                url: url.clone(),
+                                ledger,
+                                stats: DestinationStats::default(),
+                            })
+                        }
+                    };
+                    services.push(UpstreamServices::new(&settings, upstream, &clients, &headers));
+                }
+            }
+            RouteTarget::Tunnels(_) => {
+                let kept = before.and_then(|before| before.tunnels.as_ref());
+                let kept = kept.map(Tunnels::destinations);
+                tunnels = Some(Tunnels::new(&settings.policy, dialer, kept));
+            }
+        }
+        let in_flight = Arc::new(Semaphore::new(settings.max_in_flight));
+        let refusals = RefusalLog::default();
+        let (turn, in_flight_refused) = (AtomicUsize::new(0), AtomicU64::new(0));
+        Ok(Self { settings, services, tunnels, turn, in_flight, in_flight_refused, refusals })
+    }
+
+    /// A place for one call; `None` when all are taken.
+    pub(super) fn enter(&self) -> Option<OwnedSemaphorePermit> {
+        let permit = Arc::clone(&self.in_flight).try_acquire_owned().ok();
+        if permit.is_none() {
+            self.in_flight_refused.fetch_add(1, Ordering::Relaxed);
+        }
+        permit
+    }
+
+    /// The upstream whose turn it is, or the next one whose breaker is not open. The attempts of a call all go to
+    /// one upstream, which has one ledger.
+    pub(super) fn choose(&self) -> Option<&UpstreamServices> {
+        let count = self.services.len();
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let in_turn = |step: usize| self.services.get(turn.wrapping_add(step) % count.max(1));
+        let healthy = (0..count).filter_map(in_turn).find(|it| !it.upstream.is_open());
+        healthy.or_else(|| in_turn(0))
+    }
+
+    /// Its figures.
+    pub(crate) fn snapshot(&self) -> RouteSnapshot {
+        let max_in_flight = self.settings.max_in_flight;
+        let destinations = match &self.tunnels {
+            Some(tunnels) => tunnels.snapshots(),
+            None => self.services.iter().map(|it| it.upstream.snapshot()).collect(),
+        };
+        RouteSnapshot {
+            name: self.settings.name.clone(),
+            listen: self.settings.listen,
+            in_flight: max_in_flight.saturating_sub(self.in_flight.available_permits()),
+            max_in_flight,
+            in_flight_refused: self.in_flight_refused.load(Ordering::Relaxed),
+            destinations,
+            refusals: self.refusals.last(),
+        }
+    }
+}
+
+impl UpstreamServices {
+    fn new(
+        settings: &RouteSettings,
+        upstream: Arc<UpstreamServer>,
+        clients: &UpstreamClients,
+        headers: &Arc<AttemptHeaderSet>,
+    ) -> Self {
+        let rules = Repeats(Arc::new(settings.retry.clone()));
+        let retrier = Retrier::new(settings.policy, TokioTime).named(constant(&settings.name));
+        let attempts = |client: &_, grpc| {
+            let client = Clone::clone(client);
+            AttemptService::new(client, Arc::clone(&upstream), Arc::clone(headers), grpc)
+        };
+        let own = retrier.clone().with_ledger(Arc::clone(&upstream.ledger));
+        let layer = http_layer(settings, own.clone(), &rules);
+        let plain = attempts(&clients.grpc, true);
+        let shown = AttemptHeaders::new().number();
+        let grpc = match &settings.service_config {
+            Some(config) => {
+                let layer = GrpcLayer::new(retrier).service_config(config.clone());
+                let layer = layer.buffer(settings.retry.replay_limit).attempt_headers(shown);
+                GrpcService::ByServiceConfig(layer.layer(plain))
+            }
+            None => {
+                let layer = GrpcLayer::new(own.clone()).idempotent(rules.clone());
+                let layer = layer.buffer(settings.retry.replay_limit).attempt_headers(shown);
+                GrpcService::ByRoute(layer.layer(plain))
+            }
+        };
+        let plain = attempts(&clients.http, false);
+        let http = layer.layer(plain.clone());
+        let upgrade = layer.layer(attempts(&clients.upgrade, false));
+        Self { upstream, retrier: own, repeats: rules, attempts: plain, http, upgrade, grpc }
+    }
+}
+
+fn http_layer(
+    settings: &RouteSettings,
+    retrier: Retrier<TokioTime, DestinationLedger>,
+    rules: &Repeats,
+) -> RouteLayer {
+    let refresh: NothingToFetch = || ready(());
+    let mut layer = StaggerLayer::http(retrier)
+        .replay_limit(settings.retry.replay_limit)
+        .drain_replies(stagger::http::DRAIN_LIMIT)
+        .attempt_headers(AttemptHeaders::new().number().remaining())
+        .errors_classified_by(UpstreamErrors)
+        .refresh_auth(refresh)
+        .idempotent(rules.clone());
+    if !settings.retry.after_401 {
+        layer = layer.classified_by(HttpReplies::default().with_errors(UpstreamErrors));
+    }
+    match settings.retry.added_key {
+        AddedKey::None => layer,
+        AddedKey::Quoted => layer.idempotency_keys(IdempotencyKey::random),
+        AddedKey::Unquoted => layer.idempotency_keys(|| IdempotencyKey::random().unquoted()),
+    }
+}
+
+type RouteLayer = HttpLayer<
+    TokioTime,
+    DestinationLedger,
+    HttpReplies<UpstreamErrors>,
+    Repeats,
+    Unchanged,
+    NothingToFetch,
+>;
+
+/// Whether gRPC's own methods are what a route is about: its requests are POSTs of this content type.
+pub(super) fn is_grpc(method: &Method, headers: &http::HeaderMap) -> bool {
+    let content = headers.get(http::header::CONTENT_TYPE);
+    method == Method::POST
+        && content.is_some_and(|content| content.as_bytes().starts_with(b"application/grpc"))
+}
+
+/// The name of a route as a label, which is a constant by its type. Each name is kept once for the whole process, however
+/// often the settings are read again.
+fn constant(name: &str) -> &'static str {
+    static NAMES: OnceLock<RwLock<Vec<&'static str>>> = OnceLock::new();
+    let names = NAMES.get_or_init(RwLock::default);
+    let mut names = names.write().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.iter().find(|known| **known == name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.push(kept);
+    kept
+}

@@ -1,0 +1,107 @@
+//! The life of a proxy: bound, run until it is told to stop, drained.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stagger::Span;
+
+use super::error::ProxyError;
+use super::handle::ProxyHandle;
+use super::state::ProxyState;
+use crate::config::{ProxySettings, SettingsFault};
+use crate::destination::{LedgerRegistry, MakeLedger};
+use crate::edge::EdgePhase;
+
+/// An egress proxy that serves the routes of its settings. Dropping it closes its listeners and all connections.
+///
+/// ```
+/// use stagger_proxy::Proxy;
+/// use stagger_proxy::config::ProxySettings;
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// let settings = ProxySettings::parse("routes.toml", r#"
+///     [route.orders]
+///     listen = "127.0.0.1:0"
+///     upstream = "http://orders.internal:8080"
+/// "#)?;
+/// let proxy = Proxy::bind(settings).await?;
+/// assert_eq!(proxy.handle().addresses().len(), 1);
+/// proxy.run(std::future::ready(())).await;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Proxy {
+    state: Arc<ProxyState>,
+    drain: Span,
+}
+
+impl Proxy {
+    /// Reads all files that the settings name, and makes everything but listeners.
+    ///
+    /// # Errors
+    /// Files that cannot be read, and TLS settings that cannot be used.
+    pub fn check(settings: &ProxySettings) -> Result<(), SettingsFault> {
+        ProxyState::new(settings, LedgerRegistry::local()).map(|_| ())
+    }
+
+    /// Listens on all addresses of the settings, and serves from now on, in tasks of the tokio runtime that this is
+    /// called from.
+    ///
+    /// # Errors
+    /// As of [`check`](Self::check), and addresses that cannot be listened on.
+    pub async fn bind(settings: ProxySettings) -> Result<Self, ProxyError> {
+        Self::with_registry(settings, LedgerRegistry::local()).await
+    }
+
+    /// The same with ledgers that `make` makes for each destination and each policy that it is called under: those of
+    /// a fleet, or those that the program's own calls have too.
+    ///
+    /// # Errors
+    /// As of [`bind`](Self::bind), and those of `make`.
+    pub async fn bind_with_ledgers(
+        settings: ProxySettings,
+        make: Box<MakeLedger>,
+    ) -> Result<Self, ProxyError> {
+        Self::with_registry(settings, LedgerRegistry::new(make)).await
+    }
+
+    async fn with_registry(
+        settings: ProxySettings,
+        ledgers: LedgerRegistry,
+    ) -> Result<Self, ProxyError> {
+        let state = Arc::new(ProxyState::new(&settings, ledgers)?);
+        state.listen(&settings).await?;
+        if let Some(address) = settings.admin {
+            state.listen_admin(address).await?;
+        }
+        Ok(Self { state, drain: settings.limits.drain })
+    }
+
+    /// A handle on it, for figures and new settings.
+    #[must_use]
+    pub fn handle(&self) -> ProxyHandle {
+        ProxyHandle::new(Arc::clone(&self.state))
+    }
+
+    /// Runs until `stop` is ready. Then it accepts no connections, serves the calls under way for at most
+    /// [`ProxyLimits::drain`](crate::config::ProxyLimits::drain), and closes what is left. True if nothing was.
+    pub async fn run(self, stop: impl Future<Output = ()>) -> bool {
+        stop.await;
+        self.state.end(EdgePhase::Draining);
+        tracing::info!(drain = %self.drain, "draining");
+        let drained = tokio::time::timeout(Duration::from(self.drain), self.state.until_empty());
+        let drained = drained.await.is_ok();
+        if !drained {
+            tracing::warn!("calls under way were closed at the end of the drain time");
+        }
+        drained
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.state.end(EdgePhase::Closed);
+    }
+}

@@ -1,0 +1,11 @@
+//! The proxy over real sockets, between plain clients and a server with faults on order.
+
+mod client;
+mod framing;
+mod grpc;
+mod life;
+mod refusals;
+mod retries;
+mod streams;
+mod tls;
+mod tunnels;
