@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use stagger::breaker::StateKind;
-use stagger::{Clock, KeptLedger, TokioTime};
+use stagger::engine::Ledger;
+use stagger::{Clock, KeptLedger, Span, TokioTime};
 
 use super::ledger::DestinationLedger;
 use crate::config::UpstreamUrl;
@@ -36,6 +37,8 @@ pub(crate) fn snapshot(
     ledger: &DestinationLedger,
 ) -> DestinationSnapshot {
     let [calls, attempts, succeeded, errors] = stats.totals();
+    let now = TokioTime.now();
+    let paused = (&mut &*ledger).paused_until(now);
     DestinationSnapshot {
         name: name.to_owned(),
         calls,
@@ -44,6 +47,7 @@ pub(crate) fn snapshot(
         errors,
         replies: stats.replies(),
         stops: stats.all_stops(),
-        ledger: ledger.stats(TokioTime.now()),
+        ledger: ledger.stats(now),
+        cool_off: paused.map_or(Span::ZERO, |until| until - now),
     }
 }

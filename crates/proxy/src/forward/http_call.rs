@@ -7,6 +7,7 @@ use hyper_util::rt::TokioIo;
 use stagger::engine::Ledger;
 use stagger::http::DeadlineBody;
 use stagger::tower::ServiceError;
+use stagger_core::classify::sources;
 use stagger::{Cause, Clock, Done, Error, Span, Stop, TokioTime};
 use tower_service::Service;
 
@@ -105,7 +106,7 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
     OwnReply {
         status,
         stop: end.stop().name(),
-        detail: format!("no reply from {}: {end}", upstream.url.destination().as_str()),
+        detail: format!("no reply from {}: {end}{}", upstream.url.destination().as_str(), root(end)),
         retry_after: may_come_back(end.stop()).then_some(after),
         attempts: end.attempts(),
         destination: Some(upstream.url.destination().as_str().to_owned()),
@@ -116,6 +117,13 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
 /// on a request that must not be sent twice.
 pub(super) const fn may_come_back(stop: Stop) -> bool {
     !matches!(stop, Stop::Permanent | Stop::NotIdempotent)
+}
+
+/// The root of the last failure, which says more than the client's own words: that a connection was refused, or why a
+/// certificate was.
+fn root(end: &Error<BoxError>) -> String {
+    let root = end.get_ref().and_then(|error| sources(&**error).skip(1).last());
+    root.map_or_else(String::new, |root| format!(": {root}"))
 }
 
 /// The time for which the breaker or a hint keeps callers away.

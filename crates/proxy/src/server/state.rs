@@ -111,7 +111,7 @@ impl ProxyState {
         let listener = Listener::bind(address).await.map_err(fault)?;
         let state = Arc::clone(self);
         let answer = move |_, request, _| {
-            let reply = ops::answer(&request, state.is_draining());
+            let reply = ops::answer(&request, state.is_draining(), || state.snapshot());
             std::future::ready(Ok(reply))
         };
         let edge = (ConnectionPlaces::new(CONNECTIONS), self.edge.clone());

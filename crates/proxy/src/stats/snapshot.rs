@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use stagger::{Instant, LedgerStats};
+use stagger::{Instant, LedgerStats, Span};
 
 use super::refusal_log::Refusal;
 
@@ -77,4 +77,6 @@ pub struct DestinationSnapshot {
     pub stops: BTreeMap<&'static str, u64>,
     /// Budget, breaker and limits.
     pub ledger: LedgerStats,
+    /// The time for which a hint of the server keeps calls away, from now on.
+    pub cool_off: Span,
 }

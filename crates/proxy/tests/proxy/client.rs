@@ -42,15 +42,7 @@ impl RunningProxy {
 
     /// Sends a request on a connection of its own, with the whole reply.
     pub(crate) async fn send(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
-        let stream = TcpStream::connect(self.address).await.expect("it listens");
-        let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
-        let (mut sender, connection) = handshake.expect("HTTP/1.1");
-        let connection = tokio::spawn(connection);
-        let reply = sender.send_request(request).await.expect("a reply");
-        let (head, body) = reply.into_parts();
-        let body = body.collect().await.expect("a whole body").to_bytes();
-        connection.abort();
-        Response::from_parts(head, body)
+        send(self.address, request).await
     }
 
     /// Sends a request of this method without a body.
@@ -69,6 +61,19 @@ impl RunningProxy {
         _ = read.expect("it closes the connection");
         String::from_utf8_lossy(&reply).into_owned()
     }
+}
+
+/// Sends a request to this address on a connection of its own, with the whole reply.
+pub(crate) async fn send(address: SocketAddr, request: Request<Full<Bytes>>) -> Response<Bytes> {
+    let stream = TcpStream::connect(address).await.expect("it listens");
+    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
+    let (mut sender, connection) = handshake.expect("HTTP/1.1");
+    let connection = tokio::spawn(connection);
+    let reply = sender.send_request(request).await.expect("a reply");
+    let (head, body) = reply.into_parts();
+    let body = body.collect().await.expect("a whole body").to_bytes();
+    connection.abort();
+    Response::from_parts(head, body)
 }
 
 /// A request to `api.internal`.

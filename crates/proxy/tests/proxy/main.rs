@@ -1,5 +1,6 @@
 //! The proxy over real sockets, between plain clients and a server with faults on order.
 
+mod admin;
 mod client;
 mod framing;
 mod grpc;
