@@ -7,8 +7,8 @@ use hyper_util::rt::TokioIo;
 use stagger::engine::Ledger;
 use stagger::http::DeadlineBody;
 use stagger::tower::ServiceError;
-use stagger_core::classify::sources;
 use stagger::{Cause, Clock, Done, Error, Span, Stop, TokioTime};
+use stagger_core::classify::sources;
 use tower_service::Service;
 
 use super::fields::set_upgrade;
@@ -106,7 +106,11 @@ pub(super) fn refused(route: &Route, upstream: &UpstreamServer, end: &Error<BoxE
     OwnReply {
         status,
         stop: end.stop().name(),
-        detail: format!("no reply from {}: {end}{}", upstream.url.destination().as_str(), root(end)),
+        detail: format!(
+            "no reply from {}: {end}{}",
+            upstream.url.destination().as_str(),
+            root(end)
+        ),
         retry_after: may_come_back(end.stop()).then_some(after),
         attempts: end.attempts(),
         destination: Some(upstream.url.destination().as_str().to_owned()),
