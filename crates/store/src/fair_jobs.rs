@@ -70,14 +70,16 @@ impl<J> FairJobs<J> {
         Ok(())
     }
 
-    /// Takes jobs in their turns until they are `most.count`, or until they weigh `most.weight` or more.
+    /// Takes jobs in their turns, at most `most.count` of them and as many as weigh `most.weight` together. A job that is
+    /// heavier than that is taken alone, so that no others wait for the end of it.
     pub(crate) fn take(&mut self, most: JobRoom) -> Vec<J> {
         let (mut batch, mut weight) = (Vec::new(), 0);
         while batch.len() < most.count
-            && weight < most.weight
-            && let Some((by, job)) = self.next()
+            && let Some(next) = self.turn()
+            && (batch.is_empty() || weight + next <= most.weight)
+            && let Some(job) = self.pop()
         {
-            weight += by;
+            weight += next;
             batch.push(job);
         }
         batch
@@ -88,27 +90,33 @@ impl<J> FairJobs<J> {
         *self = Self::new(self.room);
     }
 
-    fn next(&mut self) -> Option<(usize, J)> {
+    /// Passes turns on until the first job of the first owner has the credit that it needs; its weight.
+    fn turn(&mut self) -> Option<usize> {
         loop {
-            let owner = *self.turns.front()?;
-            let own = self.owners.get_mut(&owner)?;
-            let (weight, job) = own.jobs.pop_front()?;
-            if weight > own.credit {
-                own.jobs.push_front((weight, job));
-                own.credit += TURN;
-                self.turns.rotate_left(1);
-                continue;
+            let own = self.owners.get_mut(self.turns.front()?)?;
+            let weight = own.jobs.front()?.0;
+            if weight <= own.credit {
+                return Some(weight);
             }
-            own.credit -= weight;
-            own.weight -= weight;
-            if own.jobs.is_empty() {
-                self.owners.remove(&owner);
-                self.turns.pop_front();
-            }
-            self.weight -= weight;
-            self.count -= 1;
-            return Some((weight, job));
+            own.credit += TURN;
+            self.turns.rotate_left(1);
         }
+    }
+
+    /// The first job of the first owner.
+    fn pop(&mut self) -> Option<J> {
+        let owner = *self.turns.front()?;
+        let own = self.owners.get_mut(&owner)?;
+        let (weight, job) = own.jobs.pop_front()?;
+        own.credit = own.credit.saturating_sub(weight);
+        own.weight -= weight;
+        if own.jobs.is_empty() {
+            self.owners.remove(&owner);
+            self.turns.pop_front();
+        }
+        self.weight -= weight;
+        self.count -= 1;
+        Some(job)
     }
 }
 
@@ -138,7 +146,7 @@ mod tests {
         }
         jobs.push(owner(2), 1 << 10, "b").unwrap();
         let found = batches(&mut jobs, 256 << 10);
-        assert!(found[0].contains('b'), "{found:?}");
+        assert_eq!((&found[0][..], &found[1][..]), ("b", "A"));
         assert!(found[1..].iter().all(|batch| batch == "A"));
     }
 
@@ -174,7 +182,7 @@ mod tests {
         for (weight, job) in [(1, "1"), (1 << 20, "2"), (5, "3"), (0, "4")] {
             jobs.push(None, weight, job).unwrap();
         }
-        assert_eq!(batches(&mut jobs, usize::MAX), ["1234"]);
+        assert_eq!(batches(&mut jobs, 10), ["1", "2", "34"]);
         assert!(jobs.is_empty());
         assert_eq!((jobs.weight, jobs.owners.len(), jobs.turns.len()), (0, 0, 0));
     }
