@@ -109,7 +109,8 @@ mod tests {
         let second = room.reserve(other, 16 << 20).expect("half of the room is free");
         assert!(room.reserve(other, 1 << 20).is_err_and(|error| error.is_over_share()));
         drop((held, second));
-        assert_eq!((room.taken().all, room.taken().by_owner.len()), (0, 0));
+        let taken = room.taken();
+        assert_eq!((taken.all, taken.by_owner.len()), (0, 0));
     }
 
     #[test]
