@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use super::attacker::AttackerThread;
 use super::victim::Victim;
 use crate::rig::{
-    Arrival, Connection, Driver, Home, HttpRequest, Process, Reaction, Receiver, StoreKind, Witness,
-    cpu_ms,
+    Arrival, Connection, Driver, Home, HttpRequest, Process, Reaction, Receiver, StoreKind,
+    Witness, cpu_ms,
 };
 
 /// Connections that the dispatcher may have: fewer than the attackers open.

@@ -13,7 +13,9 @@ mod stores;
 pub(crate) use cable::Cable;
 pub(crate) use connection::{Connection, HttpRequest, dial_from};
 pub(crate) use driver::{Driver, message};
-pub(crate) use host::{ScratchFolder, cpu_ms, family_ms, median, quantile, run_here, run_optimised};
+pub(crate) use host::{
+    ScratchFolder, cpu_ms, family_ms, median, quantile, run_here, run_optimised,
+};
 pub(crate) use process::{ADMIN_KEY, Process, build};
 pub(crate) use receiver::{Arrival, Marker, Reaction, Receiver, Witness};
 pub(crate) use stores::{
