@@ -226,6 +226,8 @@ mod io {
         assert_eq!(verdict(rules.connect_is_transient()), Some(Verdict::Transient));
         assert_eq!(verdict(rules.connect_is_permanent()), Some(Verdict::Permanent));
         assert_eq!(rules.retry_certificates().bad_certificate().verdict, Verdict::Unprocessed);
+        assert_eq!(rules.unknown_name().verdict, Verdict::Permanent);
+        assert_eq!(rules.retry_unknown_names().unknown_name().verdict, Verdict::Unprocessed);
     }
 
     #[derive(Debug)]

@@ -177,9 +177,9 @@ impl CallContext {
         reap_except(group.leader());
         let Some(signal) = group.stopped_by().and_then(Signal::from_named_raw) else { return };
         let asks = signal == Signal::TTIN || signal == Signal::TTOU;
-        if asks && self.terminal.is_here() {
-            self.terminal.lend(group);
-            let _ = group.send(Signal::CONT);
+        // It may have asked before it was lent the terminal at its start.
+        if asks && self.terminal.lend(group) {
+            group.go_on();
         } else if asks || signal == Signal::TSTP {
             // Without a shell that could continue the job, the kernel stops no process of it.
             let goes_on = signal == Signal::TSTP;

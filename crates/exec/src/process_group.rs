@@ -8,6 +8,8 @@ use stagger::{Sleep, TokioTime};
 use stagger_core::Span;
 use tokio::process::Child;
 
+use crate::signals::is_pending;
+
 /// The first wait between two looks at a group, and the longest.
 const FIRST_LOOK: Span = Span::from_millis(1);
 const LAST_LOOK: Span = Span::from_millis(50);
@@ -34,6 +36,16 @@ impl ProcessGroup {
         match kill_process_group(self.0, signal) {
             Err(Errno::SRCH) | Ok(()) => Ok(()),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Lets it go on. `SIGCONT` discards stop signals that wait (POSIX.1, signal concepts), such as the one of a Ctrl-Z that
+    /// was pressed while the group was stopped, so that one is sent again.
+    pub(crate) fn go_on(self) {
+        let is_typed = is_pending(self.0, Signal::TSTP);
+        let _ = self.send(Signal::CONT);
+        if is_typed {
+            let _ = self.send(Signal::TSTP);
         }
     }
 

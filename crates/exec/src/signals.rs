@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::task::Poll;
 
 use rustix::process::{
-    Resource, Rlimit, Signal, getpid, getrlimit, kill_current_process_group, setrlimit,
+    Pid, Resource, Rlimit, Signal, getpid, getrlimit, kill_current_process_group, setrlimit,
 };
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
@@ -77,8 +77,19 @@ impl Signals {
 
 /// The signals that are ignored, a bit each. Known on Linux only.
 fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask("/proc/self/status", "SigIgn:")
+}
+
+/// Whether a signal waits for a process, because the process is stopped. Known on Linux only.
+pub(crate) fn is_pending(process: Pid, signal: Signal) -> bool {
+    let status = format!("/proc/{}/status", process.as_raw_nonzero());
+    contains(mask(&status, "ShdPnd:"), signal)
+}
+
+/// A mask of signals in the status of a process (proc_pid_status(5)); empty where there is none.
+fn mask(status: &str, name: &str) -> u64 {
+    let status = std::fs::read_to_string(status).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix(name));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 

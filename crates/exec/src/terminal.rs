@@ -42,13 +42,13 @@ impl Terminal {
         }
     }
 
-    /// Puts the group into the foreground, if this process is there; answers whether it is now.
+    /// Puts the group into the foreground, if this process is there; answers whether the group is there now.
     pub(crate) fn lend(&self, group: ProcessGroup) -> bool {
         if self.is_here() && tcsetpgrp(io::stdin(), group.leader()).is_ok() {
             self.lent.set(true);
             self.ever_lent.set(true);
         }
-        self.lent.get()
+        self.lent.get() && tcgetpgrp(io::stdin()) == Ok(group.leader())
     }
 
     /// Whether this process may read from it.

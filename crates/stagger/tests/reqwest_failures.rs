@@ -225,6 +225,16 @@ async fn a_name_that_does_not_exist_is_asked_for_once() -> Done {
 }
 
 #[tokio::test]
+async fn a_name_that_does_not_exist_is_tried_again_for_those_who_say_so() -> Done {
+    let rules = TransportRules::default().retry_unknown_names();
+    let inner = client_builder().dns_resolver(Arc::new(Unknown("Name or service not known")));
+    let client = over(inner, ClientOptions::new().transport_rules(rules))?;
+    let failed = client.post("http://no.example/").send().await.unwrap_err();
+    assert_eq!((failed.stop(), failed.attempts()), (Stop::AttemptsExhausted, 3));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_refused_connection_is_permanent_for_those_who_say_so() -> Done {
     let refusal = RefusingPort::hold()?;
     let options =

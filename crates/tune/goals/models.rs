@@ -17,7 +17,7 @@ use stagger_tune::{
 };
 
 /// Worlds that a model is graded in, from this number on.
-const FRESH: (u32, usize) = (1 << 24, 48);
+const FRESH: (u32, usize) = (1 << 24, 192);
 
 /// Worlds, from this number on, in which one attempt alone must miss the objective.
 const SINGLE: (u32, usize) = (1 << 23, 12);

@@ -214,8 +214,8 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/exec/src/",
         &[
-            &["host_file", "output_rules", "process_group", "signals", "engine_policy"],
-            &["budget", "cool_off", "output"],
+            &["host_file", "output_rules", "signals", "engine_policy"],
+            &["budget", "cool_off", "output", "process_group"],
             &["command", "outcome", "terminal"],
             &["reporter", "retry_rules"],
             &["context"],

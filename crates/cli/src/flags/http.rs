@@ -142,7 +142,7 @@ pub(crate) struct HttpFlags {
     #[arg(long, value_name = "STATUSES", conflicts_with = "retry_all_errors")]
     pub(crate) retry_on_status: Option<Statuses>,
 
-    /// Retry after every status of 400 or more, and after certificates that do not hold
+    /// Retry after every status of 400 or more, certificates that do not hold, and names that do not exist
     #[arg(long)]
     pub(crate) retry_all_errors: bool,
 

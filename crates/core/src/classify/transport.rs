@@ -15,11 +15,16 @@ use crate::outcome::{Cause, Outcome, Verdict};
 pub struct TransportRules {
     connect: Verdict,
     certificate: Verdict,
+    name: Verdict,
 }
 
 impl Default for TransportRules {
     fn default() -> Self {
-        Self { connect: Verdict::Unprocessed, certificate: Verdict::Permanent }
+        Self {
+            connect: Verdict::Unprocessed,
+            certificate: Verdict::Permanent,
+            name: Verdict::Permanent,
+        }
     }
 }
 
@@ -49,6 +54,15 @@ impl TransportRules {
         self
     }
 
+    /// Retries names that do not exist, for a record that is about to appear.
+    ///
+    /// Default: permanent. No connection was made, so it is unprocessed.
+    #[must_use]
+    pub const fn retry_unknown_names(mut self) -> Self {
+        self.name = Verdict::Unprocessed;
+        self
+    }
+
     /// The outcome of a connection that never came to be: refused, or unreachable while connecting.
     #[must_use]
     pub const fn connect_failed(&self) -> Outcome {
@@ -59,5 +73,10 @@ impl TransportRules {
     #[must_use]
     pub const fn bad_certificate(&self) -> Outcome {
         Outcome::new(self.certificate).with_cause(Cause::Transport)
+    }
+    /// The outcome of a name that the resolver says does not exist.
+    #[must_use]
+    pub const fn unknown_name(&self) -> Outcome {
+        Outcome::new(self.name).with_cause(Cause::Transport)
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn of_reqwest(error: &::reqwest::Error, rules: &TransportRules) -> Ou
         return UNKNOWN;
     }
     if error.is_dns() {
-        return if is_temporary(error) { rules.connect_failed() } else { UNKNOWN };
+        return if is_temporary(error) { rules.connect_failed() } else { rules.unknown_name() };
     }
     let known = classify_transport(error);
     if error.is_connect() {

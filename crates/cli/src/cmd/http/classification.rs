@@ -13,7 +13,8 @@ use crate::flags::{HttpFlags, Statuses};
 pub(super) fn client_options(flags: &HttpFlags) -> ClientOptions {
     let mut options = ClientOptions::new();
     if flags.retry_all_errors {
-        options = options.transport_rules(TransportRules::default().retry_certificates());
+        let rules = TransportRules::default().retry_certificates().retry_unknown_names();
+        options = options.transport_rules(rules);
     }
     let named = match &flags.retry_on_status {
         Some(statuses) => statuses.clone(),
