@@ -83,7 +83,8 @@ impl Connection {
     }
 
     /// The first [`REPLY_LIMIT`] bytes of a body as they came, nothing unpacked, and whether the body
-    /// has ended, so that another request can follow. Waits at most `left`, and never for long.
+    /// has ended, so that another request can follow. Of a body that is known to be too long for that, no more is read
+    /// than is kept. Waits at most `left`, and never for long.
     pub(crate) async fn read(&mut self, mut body: Incoming, left: Span) -> (Bytes, bool) {
         if body.is_end_stream() {
             return (Bytes::new(), true);
@@ -95,7 +96,9 @@ impl Connection {
 
     async fn read_into(&mut self, body: &mut Incoming, reply: &mut BytesMut) -> bool {
         let mut read = 0;
-        while read <= DRAIN_LIMIT {
+        // At most 16 KiB, which every platform can count.
+        let too_long = body.size_hint().lower() > DRAIN_LIMIT as u64;
+        while read <= DRAIN_LIMIT && !(too_long && reply.len() == REPLY_LIMIT) {
             let frame = match self.drive(body.frame()).await {
                 Some(Some(Ok(frame))) => frame,
                 Some(None) => return true,

@@ -1,5 +1,6 @@
 //! Connections to receivers, all made here: the name is resolved, and every answer is judged by the guard.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use stagger::{Clock, ConfigError, Span, TokioTime};
 use stagger_scheduler::model::{ApplicationId, AttemptFailure};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 
 use crate::address::{Address, Host};
@@ -21,6 +22,10 @@ use crate::send_failure::{SendFailure, is_local};
 /// The longest time for one of several addresses, so that the next one gets its turn: two lost
 /// packets.
 const CONNECT_TIME: Span = Span::from_secs(4);
+/// The most bytes that the system keeps of a reply that is not read yet; Linux doubles it. It bounds the work and the
+/// memory for a reply without end: otherwise a receiver on a fast network fills some megabytes before an attempt has read
+/// the little that it keeps.
+const RECEIVE_BUFFER: u32 = 32 << 10;
 /// Addresses of a name that are connected to, the preferred ones; all of them are judged.
 const MAX_DIALS: usize = 4;
 
@@ -152,6 +157,12 @@ fn refused(to: &Address, refusal: EgressRefusal) -> SendFailure {
     SendFailure::new(AttemptFailure::Egress, detail)
 }
 
+async fn connect_to(address: SocketAddr) -> io::Result<TcpStream> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
+    socket.connect(address).await
+}
+
 /// The first of these addresses that answers.
 async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, SendFailure> {
     let mut last = SendFailure::new(AttemptFailure::Connect, "no address");
@@ -160,7 +171,7 @@ async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream, SendFailu
         let address = SocketAddr::new(*ip, port);
         // The last one may take all the time that is left.
         let span = if n + 1 < tried { CONNECT_TIME } else { Span::MAX };
-        last = match within(span, TcpStream::connect(address)).await {
+        last = match within(span, connect_to(address)).await {
             Some(Ok(stream)) => {
                 // A request is one write, and must not wait for the next. Without it it is only late.
                 _ = stream.set_nodelay(true);

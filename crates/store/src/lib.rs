@@ -9,6 +9,7 @@ mod copy;
 mod document;
 mod encoding;
 mod error;
+mod fair_jobs;
 mod memory;
 mod place;
 mod postgres;

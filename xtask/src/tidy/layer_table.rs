@@ -194,7 +194,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         "crates/store/src/",
         &[
             &["error"],
-            &["audit", "calls", "encoding", "rng"],
+            &["audit", "calls", "encoding", "fair_jobs", "rng"],
             &["document", "walk"],
             // A store may have a cluster of its own, whose writes are those of a store.
             &["cluster contract"],

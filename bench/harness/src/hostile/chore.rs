@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::attack::Attack;
 use super::site::AttackSite;
@@ -52,6 +52,11 @@ struct AttackFigures {
     victim_p99_ms_during: f64,
     /// The share of the victim's messages that were accepted.
     victim_accepted_during: f64,
+    /// The delay of the victim's own timers, which is the part of the percentile that the harness adds.
+    harness_late_p99_ms: f64,
+    /// Cores in use by the node, and by the victim and the attacker, during the attack.
+    node_cores: f64,
+    harness_cores: f64,
     /// Whether it was within the goals again after the attack, and the node ready.
     recovered: bool,
 }
@@ -101,7 +106,10 @@ async fn one(
     let before = site.victim.measure(length).await?;
     let attackers = attack.launch(&site);
     sleep(RAMP).await;
+    let (cpu, begun) = (site.cpu_ms()?, Instant::now());
     let during = site.victim.measure(length).await?;
+    let (used, took) = (site.cpu_ms()?, begun.elapsed());
+    let cores = |at: usize| cores(Duration::from_millis(used[at].saturating_sub(cpu[at])), took);
     drop(attackers);
     sleep(REST).await;
     let after = site.victim.measure(length).await?;
@@ -111,8 +119,16 @@ async fn one(
         victim_p99_ms_before: before.p99_ms,
         victim_p99_ms_during: during.p99_ms,
         victim_accepted_during: during.accepted,
+        harness_late_p99_ms: during.late_p99_ms,
+        node_cores: cores(0),
+        harness_cores: cores(1),
         recovered: ready && is_good(&before, &after),
     })
+}
+
+/// To a hundredth.
+fn cores(used: Duration, took: Duration) -> f64 {
+    (used.as_secs_f64() / took.as_secs_f64() * 100.0).round() / 100.0
 }
 
 fn is_good(before: &VictimFigures, now: &VictimFigures) -> bool {
@@ -127,6 +143,9 @@ impl AttackFigures {
             victim_p99_ms_before: 0.0,
             victim_p99_ms_during: 0.0,
             victim_accepted_during: 0.0,
+            harness_late_p99_ms: 0.0,
+            node_cores: 0.0,
+            harness_cores: 0.0,
             recovered: false,
         }
     }
@@ -143,13 +162,19 @@ struct AttackTable<'a>(&'a [AttackFigures]);
 
 impl fmt::Display for AttackTable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| attack | p99 ms before | p99 ms during | accepted during | recovered |")?;
-        writeln!(f, "| --- | ---: | ---: | ---: | --- |")?;
+        writeln!(
+            f,
+            "| attack | p99 ms before | p99 ms during | of it the harness | cores of the node | of the harness \
+             | accepted during | recovered |"
+        )?;
+        writeln!(f, "| --- |{} --- |", " ---: |".repeat(6))?;
         for row in self.0 {
             let (before, during) = (row.victim_p99_ms_before, row.victim_p99_ms_during);
             let share = row.victim_accepted_during * 100.0;
             let recovered = if row.recovered { "yes" } else { "no" };
-            writeln!(f, "| {} | {before} | {during} | {share:.1} % | {recovered} |", row.attack)?;
+            let AttackFigures { harness_late_p99_ms, node_cores, harness_cores, .. } = row;
+            write!(f, "| {} | {before} | {during} | {harness_late_p99_ms} ", row.attack)?;
+            writeln!(f, "| {node_cores} | {harness_cores} | {share:.1} % | {recovered} |")?;
         }
         Ok(())
     }

@@ -13,7 +13,8 @@ use tokio::time::timeout;
 use super::attacker::AttackerThread;
 use super::victim::Victim;
 use crate::rig::{
-    Arrival, Connection, Driver, Home, HttpRequest, Process, Reaction, Receiver, StoreKind, Witness,
+    Arrival, Connection, Driver, Home, HttpRequest, Process, Reaction, Receiver, StoreKind,
+    Witness, cpu_ms,
 };
 
 /// Connections that the dispatcher may have: fewer than the attackers open.
@@ -29,7 +30,7 @@ pub(super) struct AttackSite {
     pub(super) attacker: AttackerThread,
     _servers: Vec<Receiver>,
     _name_server: UdpSocket,
-    _process: Process,
+    process: Process,
     _home: Home,
 }
 
@@ -93,8 +94,13 @@ impl AttackSite {
             servers.push(endpoints.make(&mut driver, &attacker).await?);
         }
         let application = driver.application().to_owned();
-        let (_servers, _name_server, _process, _home) = (servers, name_server, process, home);
-        Ok(Self { victim, addr, application, attacker, _servers, _name_server, _process, _home })
+        let (_servers, _name_server, _home) = (servers, name_server, home);
+        Ok(Self { victim, addr, application, attacker, process, _servers, _name_server, _home })
+    }
+
+    /// Processor time used so far by the node, and by the victim and the attacker, which are this process, in ms.
+    pub(super) fn cpu_ms(&self) -> Result<[u64; 2], Box<dyn Error>> {
+        Ok([self.process.cpu_ms()?, cpu_ms(std::process::id())?])
     }
 
     /// Whether the node says that it is ready.

@@ -7,7 +7,6 @@ use stagger_scheduler::model::{
     ApplicationId, Delivery, EndpointId, EventType, Message, MessageId, NewMessage,
 };
 use stagger_store::{Accepted, ClusterAccept, ClusterHandle, Fence, Notification, ShardId, Shards};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::NodeOptions;
 use super::attempt::{CachedMessage, PayloadCache};
@@ -17,12 +16,9 @@ use super::health::{ApplicationReservation, NodeHealth, Reservation};
 use super::scheduler_state::{Command, Inbox};
 use super::submission::{IntakeRequest, JSON, ReceiverChoice, Receivers, Submission};
 use super::tasks::run_to_completion;
+use super::uncommitted::{UncommittedBytes, UncommittedReservation};
 use crate::Error;
 use crate::observe::Instruments;
-
-/// The most bytes of messages that wait for the store; more are refused, so that a slow disk fills
-/// no memory.
-const UNCOMMITTED: usize = 64 << 20;
 
 /// The most tries to accept messages while settings change at the same time.
 const MOST_TRIES: usize = 10;
@@ -53,7 +49,7 @@ pub(super) struct Intake {
 pub(super) struct IntakeRoom {
     health: Arc<NodeHealth>,
     fleet: Arc<FleetView>,
-    uncommitted: Arc<Semaphore>,
+    uncommitted: UncommittedBytes,
     max_open: usize,
     app_max_open: usize,
 }
@@ -101,7 +97,7 @@ impl Intake {
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
         let wanted = self.receivers.request(to, messages, self.clock.now())?;
-        let waiting = self.room.admit(wanted.weight())?;
+        let waiting = self.room.uncommitted.reserve(to.application(), wanted.weight())?;
         let this = self.clone();
         let work = run_to_completion(async move {
             let began = this.clock.now();
@@ -134,7 +130,7 @@ impl Intake {
     async fn store(
         &self,
         wanted: &IntakeRequest,
-        waiting: OwnedSemaphorePermit,
+        waiting: UncommittedReservation,
     ) -> Result<Vec<Accepted>, Error> {
         self.room.check_fleet()?;
         let mut looked = false;
@@ -200,17 +196,8 @@ impl IntakeRoom {
         fleet: Arc<FleetView>,
         options: &NodeOptions,
     ) -> Self {
-        let uncommitted = Arc::new(Semaphore::new(UNCOMMITTED));
         let (max_open, app_max_open) = (options.max_open, options.app_max_open());
-        Self { health, fleet, uncommitted, max_open, app_max_open }
-    }
-
-    /// A reservation in the memory of messages that wait for the store.
-    fn admit(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Error> {
-        // A batch larger than all room waits alone.
-        let bytes = u32::try_from(bytes.min(UNCOMMITTED)).unwrap_or(u32::MAX);
-        let full = |_| Error::busy("the messages that wait for the store reach the memory limit");
-        Arc::clone(&self.uncommitted).try_acquire_many_owned(bytes).map_err(full)
+        Self { health, fleet, uncommitted: UncommittedBytes::default(), max_open, app_max_open }
     }
 
     /// Whether all nodes together have room for more.

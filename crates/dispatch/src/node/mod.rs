@@ -24,11 +24,13 @@ mod settle_queue;
 mod settler;
 mod shared_budgets;
 mod start;
+mod starting;
 mod status;
 mod submission;
 mod tasks;
 #[cfg(test)]
 mod testing;
+mod uncommitted;
 
 pub use handle::Node;
 pub use shared_budgets::{NodeOptions, SharedBudgets};

@@ -12,6 +12,7 @@ use super::attempt::{AttemptGuard, AttemptRunner};
 use super::scheduler_state::{AttemptResult, Command, Inbox, SchedulerState};
 use super::settle_queue::MOST_UNSETTLED;
 use super::shared_budgets::SharedCharges;
+use super::starting::StartingAttempts;
 use super::status::AttemptCounter;
 use super::submission::OperationalEvents;
 use crate::observe;
@@ -36,6 +37,7 @@ pub(super) struct Runner {
     pub(super) operational_events: OperationalEvents,
     pub(super) shared_charges: SharedCharges,
     pub(super) under_way: usize,
+    pub(super) starting: StartingAttempts,
     /// The time of the last log line about an attempt that could not be made.
     pub(super) logged_at: Option<Instant>,
 }
@@ -82,7 +84,7 @@ impl Runner {
 
     fn launch_due(&mut self, now: Instant) -> Option<Instant> {
         for _ in 0..BATCH {
-            if self.state.health.unsettled() >= MOST_UNSETTLED {
+            if self.state.health.unsettled() >= MOST_UNSETTLED || self.starting.is_full() {
                 return None;
             }
             match self.state.scheduler.next(now, &mut OsEntropy) {
@@ -106,7 +108,11 @@ impl Runner {
         let (lease, clock) = (self.state.lease(), self.state.clock);
         let guard = AttemptGuard::new(launch, self.inbox.clone(), move || lease.holds(clock));
         let runner = Arc::clone(&self.attempt_runner);
-        self.state.attempts.spawn(async move { runner.run(guard).await });
+        let starting = self.starting.begin();
+        self.state.attempts.spawn(async move {
+            drop(starting);
+            runner.run(guard).await;
+        });
     }
 
     fn obey(&mut self, command: Command) {

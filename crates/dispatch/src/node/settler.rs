@@ -14,7 +14,7 @@ use crate::observe::Instruments;
 
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
 /// waiting.
-const BATCH: usize = 1024;
+const BATCH: usize = 256;
 
 /// Writes settlements; done when the queue's other end was dropped and all is stored.
 #[derive(Debug)]

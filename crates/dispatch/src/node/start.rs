@@ -22,6 +22,7 @@ use super::settings_writer::{EndpointControl, SettingsWriter};
 use super::settle_queue::{PendingNotifications, QueuedSettlement, SettleQueue};
 use super::settler::Settler;
 use super::shared_budgets::{SharedBudgets, SharedCharges};
+use super::starting::StartingAttempts;
 use super::status::{AttemptCounter, NodeStatus};
 use super::submission::{OperationalEvents, ReceiverChoice};
 use super::tasks::Pruner;
@@ -150,6 +151,7 @@ impl<'o> NodeBuilder<'o> {
             },
             shared_charges: SharedCharges::new(budgets, Arc::clone(&self.directory)),
             under_way: 0,
+            starting: StartingAttempts::new(self.inbox.clone()),
             logged_at: None,
         }
     }

@@ -56,6 +56,16 @@ pub(super) enum Receivers {
     Only(EndpointId),
 }
 
+impl Receivers {
+    /// The application that sends the messages; none if the dispatcher does.
+    pub(super) const fn application(self) -> Option<ApplicationId> {
+        match self {
+            Self::Of(application) => Some(application),
+            Self::Only(_) => None,
+        }
+    }
+}
+
 /// Messages to accept, before their receivers are known.
 #[derive(Debug)]
 pub(super) struct IntakeRequest {

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::json;
+use stagger_dispatch::access::Role;
 use stagger_dispatch::ui::UiOptions;
 use stagger_scheduler::model::KeyHash;
 use stagger_testkit::Browser;
 use tokio::runtime::Runtime;
 
-use crate::fixture::Fixture;
+use crate::fixture::{Fixture, Operators};
 
 /// The windows that pictures are taken of.
 const WINDOWS: [(&str, u32, &str); 4] = [
@@ -90,7 +91,12 @@ impl Drop for Show {
 #[test]
 fn pages_look_whole_in_every_window_and_break_no_rule() {
     let Some(mut show) = Show::begin("look") else { return };
-    let fixture = show.fixture(UiOptions::default());
+    let operators = Operators::new("look");
+    // As long as a name may be, with nothing to break it at.
+    for (name, role) in [("alice", Role::Admin), (&"n".repeat(64), Role::Viewer)] {
+        operators.file.add(name, role).unwrap();
+    }
+    let fixture = show.fixture(UiOptions { admin_key: None, ..operators.options() });
     let axe = std::env::var_os("STAGGER_TEST_AXE").map(|file| fs::read_to_string(file).unwrap());
     let browser = &mut show.browser;
     for (n, path) in fixture.paths().iter().enumerate() {

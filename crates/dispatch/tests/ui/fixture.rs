@@ -2,16 +2,18 @@
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
 use stagger::{Instant, Policy, Span, StdTime};
+use stagger_dispatch::access::OperatorFile;
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::ui;
 use stagger_dispatch::ui::UiOptions;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, MessageId, SecretKind, Statuses,
+    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, SecretKind, Statuses,
 };
 use stagger_sender::{SendOptions, Sender, generate_secret};
 use stagger_store::MemoryStore;
@@ -108,6 +110,32 @@ impl Fixture {
             }
             tokio::task::yield_now().await;
         }
+    }
+}
+
+/// A file of operators of one test, which goes with it.
+pub(crate) struct Operators {
+    folder: PathBuf,
+    pub(crate) file: OperatorFile,
+}
+
+impl Operators {
+    pub(crate) fn new(test: &str) -> Self {
+        let folder =
+            std::env::temp_dir().join(format!("stagger-page-{test}-{}", std::process::id()));
+        let file = OperatorFile::open(&folder.join("operators.toml")).unwrap();
+        Self { folder, file }
+    }
+
+    pub(crate) fn options(&self) -> UiOptions {
+        let admin_key = Some(KeyHash::of("the right key"));
+        UiOptions { admin_key, operators: self.file.clone(), ..UiOptions::default() }
+    }
+}
+
+impl Drop for Operators {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).ok();
     }
 }
 

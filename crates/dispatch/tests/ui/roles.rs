@@ -1,39 +1,10 @@
 //! Every route of the page, asked for by every role; and the sessions of operators.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
-use stagger_dispatch::access::{OperatorFile, Role};
-use stagger_dispatch::ui::UiOptions;
-use stagger_scheduler::model::KeyHash;
+use stagger_dispatch::access::Role;
 
-use crate::fixture::{Fixture, get, post};
-
-/// A file of operators of one test, which goes with it.
-struct Operators {
-    folder: PathBuf,
-    file: OperatorFile,
-}
-
-impl Operators {
-    fn new(test: &str) -> Self {
-        let folder =
-            std::env::temp_dir().join(format!("stagger-page-{test}-{}", std::process::id()));
-        let file = OperatorFile::open(&folder.join("operators.toml")).unwrap();
-        Self { folder, file }
-    }
-
-    fn options(&self) -> UiOptions {
-        let admin_key = Some(KeyHash::of("the right key"));
-        UiOptions { admin_key, operators: self.file.clone(), ..UiOptions::default() }
-    }
-}
-
-impl Drop for Operators {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.folder).ok();
-    }
-}
+use crate::fixture::{Fixture, Operators, get, post};
 
 /// The header with the session of whoever has this key.
 async fn sign_in(address: std::net::SocketAddr, key: &str) -> String {

@@ -20,7 +20,7 @@ const BLANK: char = '\u{202f}';
 /// The page as data.
 #[derive(Debug, Template)]
 #[template(path = "page.html")]
-struct Page {
+struct AdminPage {
     version: &'static str,
     draining: bool,
     reload_fault: Option<String>,
@@ -64,7 +64,7 @@ struct RefusalRow {
 
 /// Answers with the page.
 pub(super) fn answer(snapshot: &Snapshot) -> Response<Full<Bytes>> {
-    match Page::of(snapshot).render() {
+    match AdminPage::of(snapshot).render() {
         Ok(page) => of_type(StatusCode::OK, "text/html; charset=utf-8", page),
         Err(error) => {
             tracing::error!(%error, "page not made");
@@ -78,7 +78,7 @@ pub(super) fn style() -> Response<Full<Bytes>> {
     of_type(StatusCode::OK, "text/css; charset=utf-8", STYLE)
 }
 
-impl Page {
+impl AdminPage {
     fn of(snapshot: &Snapshot) -> Self {
         let unrouted = snapshot.unrouted_refusals.iter().map(|refusal| ("none", refusal));
         let of_routes = snapshot
@@ -222,7 +222,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_page_hid_a_refusal_or_believed_a_text() {
-        let page = Page::of(&busy()).render().expect("a page");
+        let page = AdminPage::of(&busy()).render().expect("a page");
         for shown in [
             "https://a.example:443",
             "1.11",
@@ -244,7 +244,7 @@ pub(super) mod tests {
         quiet.routes[0].refusals.clear();
         let destination = &mut quiet.routes[0].destinations[0];
         (destination.calls, destination.attempts) = (0, 0);
-        let page = Page::of(&quiet).render().expect("a page");
+        let page = AdminPage::of(&quiet).render().expect("a page");
         assert!(page.contains("No call was refused"), "{page}");
     }
 }

@@ -1,15 +1,15 @@
 //! Calls of `accept` that come together share a transaction.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use deadpool_postgres::Client;
 use stagger_scheduler::model::NewMessage;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{Mutex, OwnedMutexGuard, mpsc, oneshot};
+use tokio::sync::{Mutex, Notify, OwnedMutexGuard, oneshot};
 
 use super::accept::{Accept, AcceptCall, Choice};
 use super::statement::DbError;
 use super::writer::{Change, Changes, Counter, Memory, PostgresWriter};
+use crate::fair_jobs::{FairJobs, JobRoom};
 use crate::{ClusterAccept, Error};
 
 /// Transactions that accept at the same time: one executes its statements while others wait for the disk. The
@@ -19,19 +19,33 @@ const WORKERS: i16 = 3;
 /// A batch of so many messages, or of so much weight, is large enough: the next one begins beside it.
 const LARGE: usize = 128;
 const LARGE_BYTES: usize = 512 << 10;
-/// Messages in one transaction, beyond which no further call is added.
-const BATCH: usize = 512;
-/// Bytes of payloads in one transaction, likewise: more would make all of them wait for longer than they
-/// gain by sharing.
-const BATCH_BYTES: usize = 4 << 20;
+/// Calls in one transaction, and bytes of payloads, beyond which no further call is added: more would make all of them
+/// wait for longer than they gain by sharing.
+const BATCH: JobRoom = JobRoom { count: 512, weight: 4 << 20 };
+/// The bytes that may wait: they are bounded where messages come in.
+const QUEUED_BYTES: usize = usize::MAX / 2;
 
 /// The weight of a row of a message or a delivery in that sum: 4096 deliveries fill a transaction.
 const ROW: usize = 1024;
 
-/// The queue of calls.
+/// The queue of calls; its workers end when this is dropped.
 #[derive(Debug)]
 pub(super) struct Intake {
-    queue: mpsc::Sender<AcceptJob>,
+    queue: Arc<AcceptQueue>,
+}
+
+/// The calls that wait, in turn by application.
+#[derive(Debug)]
+struct AcceptQueue {
+    waiting: std::sync::Mutex<WaitingJobs>,
+    /// For the one worker that collects.
+    more: Notify,
+}
+
+#[derive(Debug)]
+struct WaitingJobs {
+    jobs: FairJobs<AcceptJob>,
+    closed: bool,
 }
 
 #[derive(Debug)]
@@ -50,10 +64,13 @@ impl AcceptJob {
 impl Intake {
     /// Starts the workers, which end with this.
     pub(super) fn start(writer: &PostgresWriter, queue: usize) -> Self {
-        let (queue, jobs) = mpsc::channel(queue);
-        let jobs = Arc::new(Mutex::new(jobs));
+        let jobs = FairJobs::new(JobRoom { count: queue, weight: QUEUED_BYTES });
+        let waiting = std::sync::Mutex::new(WaitingJobs { jobs, closed: false });
+        let queue = AcceptQueue { waiting, more: Notify::new() };
+        let (queue, turns) = (Arc::new(queue), Arc::new(Mutex::new(())));
         for worker in 0..WORKERS {
-            tokio::spawn(work(writer.clone(), Counter(worker), Arc::clone(&jobs)));
+            let shared = (Arc::clone(&queue), Arc::clone(&turns));
+            tokio::spawn(work(writer.clone(), Counter(worker), shared));
         }
         Self { queue }
     }
@@ -65,24 +82,64 @@ impl Intake {
         choice: Option<Choice>,
     ) -> Result<ClusterAccept, Error> {
         let (reply, answer) = oneshot::channel();
-        self.queue.try_send(AcceptJob { messages, choice, reply }).map_err(
-            |refused| match refused {
-                TrySendError::Full(_) => Error::busy("the store's queue of writes is full"),
-                TrySendError::Closed(_) => Error::store("closed"),
-            },
-        )?;
+        self.queue.push(AcceptJob { messages, choice, reply })?;
         answer.await.unwrap_or_else(|_| Err(Error::store("closed")))
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        self.queue.close();
+    }
+}
+
+impl AcceptQueue {
+    fn push(&self, job: AcceptJob) -> Result<(), Error> {
+        let owner = job.messages.first().map(|new| new.message.application);
+        let weight = job.messages.iter().map(weight).sum();
+        let full = |_| Error::busy("the store's queue of writes is full");
+        self.waiting().jobs.push(owner, weight, job).map_err(full)?;
+        self.more.notify_one();
+        Ok(())
+    }
+
+    /// The next jobs; none when there will be no more.
+    async fn next(&self) -> Vec<AcceptJob> {
+        loop {
+            if let Some(batch) = self.try_next() {
+                return batch;
+            }
+            self.more.notified().await;
+        }
+    }
+
+    fn try_next(&self) -> Option<Vec<AcceptJob>> {
+        let mut waiting = self.waiting();
+        let is_over = waiting.closed && waiting.jobs.is_empty();
+        let batch = waiting.jobs.take(BATCH);
+        (is_over || !batch.is_empty()).then_some(batch)
+    }
+
+    /// What waits is written yet.
+    fn close(&self) {
+        self.waiting().closed = true;
+        self.more.notify_one();
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, WaitingJobs> {
+        // It is whole between any two of its calls.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 async fn work(
     writer: PostgresWriter,
     counter: Counter,
-    jobs: Arc<Mutex<mpsc::Receiver<AcceptJob>>>,
+    (queue, turns): (Arc<AcceptQueue>, Arc<Mutex<()>>),
 ) {
     loop {
-        let mut turn = Arc::clone(&jobs).lock_owned().await;
-        let batch = collect(&mut turn).await;
+        let turn = Arc::clone(&turns).lock_owned().await;
+        let batch = queue.next().await;
         if batch.is_empty() {
             return;
         }
@@ -92,7 +149,7 @@ async fn work(
 }
 
 /// The turn of one worker to collect, and to execute what it has collected.
-type BatchTurn = OwnedMutexGuard<mpsc::Receiver<AcceptJob>>;
+type BatchTurn = OwnedMutexGuard<()>;
 
 /// Calls of `accept`, whose worker's turn ends when they are executed.
 struct AcceptInTurn<'n> {
@@ -125,20 +182,6 @@ impl Change for AcceptInTurn<'_> {
 fn is_large(batch: &[AcceptJob]) -> bool {
     let messages = || batch.iter().flat_map(|job| &job.messages);
     messages().count() >= LARGE || messages().map(weight).sum::<usize>() >= LARGE_BYTES
-}
-
-/// The next jobs; none when there will be no more.
-async fn collect(jobs: &mut mpsc::Receiver<AcceptJob>) -> Vec<AcceptJob> {
-    let (mut batch, mut count, mut bytes) = (Vec::new(), 0, 0);
-    let mut next = jobs.recv().await;
-    while let Some(job) = next {
-        count += job.messages.len();
-        bytes += job.messages.iter().map(weight).sum::<usize>();
-        batch.push(job);
-        let room = count < BATCH && bytes < BATCH_BYTES;
-        next = if room { jobs.try_recv().ok() } else { None };
-    }
-    batch
 }
 
 fn weight(new: &NewMessage) -> usize {

@@ -91,7 +91,7 @@ impl SqliteStore {
         &self,
         change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
-        self.writer.write(ROW, change).await
+        self.writer.write(None, ROW, change).await
     }
 
     async fn read<T: Send + 'static>(
@@ -120,8 +120,9 @@ impl SqliteStore {
             let found = self.read(find).await?;
             let Some(&(message, endpoint)) = found.last() else { break };
             after = Some(Cursor { message: *message.as_uuid(), endpoint: *endpoint.as_uuid() });
+            let bytes = found.len() * ROW;
             let replay = move |changes: &mut Changes<'_>| changes.redeliver(kind, &found, now);
-            replayed.extend(self.write(replay).await?);
+            replayed.extend(self.writer.write(Some(application), bytes, replay).await?);
         }
         Ok(replayed)
     }
@@ -135,6 +136,14 @@ fn refuse_half_a_copy(db: &Connection) -> Result<(), Error> {
 
 /// The approximate size of one row in the writer's queue, in bytes.
 const ROW: usize = 512;
+
+/// The approximate size of a settlement there: the delivery, and the attempt with its reply.
+fn weight(settlement: &Settlement) -> usize {
+    let attempt = settlement.attempt.as_ref().map_or(0, |attempt| ROW + attempt.reply.len());
+    let operational = settlement.operational.as_ref();
+    let message = |new: &NewMessage| new.payload.len() + ROW * (1 + new.endpoints.len());
+    ROW + attempt + operational.map_or(0, message)
+}
 
 #[async_trait]
 impl DeliveryStore for SqliteStore {
@@ -179,12 +188,13 @@ impl DeliveryStore for SqliteStore {
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
         let bytes =
             messages.iter().map(|new| new.payload.len() + ROW * (1 + new.endpoints.len())).sum();
-        self.writer.write(bytes, move |changes| changes.accept(&messages)).await
+        let owner = messages.first().map(|new| new.message.application);
+        self.writer.write(owner, bytes, move |changes| changes.accept(&messages)).await
     }
 
     async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {
-        let bytes = settlements.len() * ROW;
-        self.writer.write(bytes, move |changes| changes.settle(fence, &settlements)).await
+        let bytes = settlements.iter().map(weight).sum();
+        self.writer.write(None, bytes, move |changes| changes.settle(fence, &settlements)).await
     }
 
     async fn open_deliveries(

@@ -3,9 +3,8 @@
 //! It puts queued writes into one transaction, so that they share one flush of the disk; each is answered
 //! only after that.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, ErrorCode, params};
@@ -19,22 +18,18 @@ use super::row::{DbError, failed};
 use super::{file, lookups};
 use crate::Error;
 use crate::encoding::CountChanges;
+use crate::fair_jobs::{FairJobs, JobOwner, JobRoom};
 use crate::walk::{IdRange, slack_of};
 
-/// Writes in one transaction at most.
-const BATCH: usize = 512;
-
-/// Bytes in one transaction at most, beyond which no further write is added: more would make all of
-/// them wait for longer than they gain by sharing. A thousand deliveries are as much, and where each has an endpoint
-/// of its own they touch thousands of pages.
-const BATCH_BYTES: usize = 1 << 20;
+/// Writes in one transaction at most, and the bytes in it, beyond which no further write is added: more would make
+/// all of them wait for longer than they gain by sharing. 512 deliveries are as much, and where each has an endpoint of
+/// its own they touch a thousand pages.
+const BATCH: JobRoom = JobRoom { count: 512, weight: 256 << 10 };
 
 /// The handle of the writing thread, which ends with it.
 #[derive(Debug)]
 pub(super) struct SqliteWriter {
-    queue: Option<SyncSender<Box<dyn WriteJob>>>,
-    queued_bytes: Arc<AtomicUsize>,
-    max_bytes: usize,
+    queue: Arc<WriteQueue>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -46,55 +41,39 @@ impl SqliteWriter {
         options: &SqliteOptions,
     ) -> Result<Self, Error> {
         let memory = Memory::load(&db).map_err(|e| failed(&e))?;
-        let (queue, jobs) = sync_channel(options.queue.get());
-        let queued_bytes = Arc::new(AtomicUsize::new(0));
+        let room = JobRoom { count: options.queue.get(), weight: options.queue_bytes };
+        let queue = Arc::new(WriteQueue::new(room));
         let mut writer_thread = WriterThread { db, memory };
-        let counter = Arc::clone(&queued_bytes);
+        let jobs = EndOfQueue(Arc::clone(&queue));
         let work = move || {
-            writer_thread.work(&jobs, &counter);
-            drop((writer_thread, lock));
+            writer_thread.work(&jobs.0);
+            drop((writer_thread, lock, jobs));
         };
         let thread = std::thread::Builder::new().name("stagger-store".into()).spawn(work);
         let thread = thread.map_err(|e| Error::store(e.to_string()))?;
-        let (queue, thread) = (Some(queue), Some(thread));
-        Ok(Self { queue, queued_bytes, max_bytes: options.queue_bytes, thread })
+        Ok(Self { queue, thread: Some(thread) })
     }
 
-    /// Writes: ready once it is durable. `bytes` is about how much it holds in memory.
+    /// Writes in the turn of `owner`: ready once it is durable. `bytes` is about how much it holds in memory.
     ///
     /// `change` may run twice, the first time in vain, when it shared a transaction with one that
     /// failed.
     pub(super) async fn write<T: Send + 'static>(
         &self,
+        owner: JobOwner,
         bytes: usize,
         change: impl Fn(&mut Changes<'_>) -> Result<T, DbError> + Send + 'static,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.send(Box::new(Write { bytes, change, outcome: None, reply }))?;
+        self.queue.push(owner, bytes, Box::new(Write { change, outcome: None, reply }))?;
         answer.await.unwrap_or_else(|_| Err(Error::store("the writer has ended")))
-    }
-
-    fn send(&self, job: Box<dyn WriteJob>) -> Result<(), Error> {
-        let queue = self.queue.as_ref().ok_or_else(|| Error::store("closed"))?;
-        let bytes = job.bytes();
-        if self.queued_bytes.fetch_add(bytes, Ordering::Relaxed) > self.max_bytes {
-            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            return Err(full());
-        }
-        queue.try_send(job).map_err(|refused| {
-            self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
-            match refused {
-                TrySendError::Full(_) => full(),
-                TrySendError::Disconnected(_) => Error::store("the writer has ended"),
-            }
-        })
     }
 }
 
 impl Drop for SqliteWriter {
     /// Waits until the queue is written and the file is closed.
     fn drop(&mut self) {
-        self.queue = None;
+        self.queue.close();
         if let Some(thread) = self.thread.take() {
             // The error is the thread's panic, which was reported already.
             thread.join().ok();
@@ -102,10 +81,75 @@ impl Drop for SqliteWriter {
     }
 }
 
+/// The writes that wait for the thread.
+#[derive(Debug)]
+struct WriteQueue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct QueueState {
+    jobs: FairJobs<Box<dyn WriteJob>>,
+    /// The reason for which nothing more is added.
+    closed: Option<&'static str>,
+}
+
+impl WriteQueue {
+    fn new(room: JobRoom) -> Self {
+        let state = QueueState { jobs: FairJobs::new(room), closed: None };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn push(&self, owner: JobOwner, bytes: usize, job: Box<dyn WriteJob>) -> Result<(), Error> {
+        let mut state = self.state();
+        if let Some(why) = state.closed {
+            return Err(Error::store(why));
+        }
+        let full = |_| Error::busy("the store's queue of writes is full");
+        state.jobs.push(owner, bytes, job).map_err(full)?;
+        drop(state);
+        self.changed.notify_one();
+        Ok(())
+    }
+
+    /// The next batch; none when nothing waits now.
+    fn try_take(&self) -> Option<Vec<Box<dyn WriteJob>>> {
+        Some(self.state().jobs.take(BATCH)).filter(|batch| !batch.is_empty())
+    }
+
+    /// Waits for the next batch; none when there will be no more.
+    fn take(&self) -> Option<Vec<Box<dyn WriteJob>>> {
+        let waits = |state: &mut QueueState| state.jobs.is_empty() && state.closed.is_none();
+        let state = self.changed.wait_while(self.state(), waits);
+        let batch = state.unwrap_or_else(PoisonError::into_inner).jobs.take(BATCH);
+        Some(batch).filter(|batch| !batch.is_empty())
+    }
+
+    fn close(&self) {
+        self.state().closed.get_or_insert("closed");
+        self.changed.notify_one();
+    }
+
+    fn state(&self) -> MutexGuard<'_, QueueState> {
+        // It is whole between any two of its calls.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Drops what waits when the thread ends, by a panic too, so that each caller hears of it.
+struct EndOfQueue(Arc<WriteQueue>);
+
+impl Drop for EndOfQueue {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.closed = Some("the writer has ended");
+        state.jobs.clear();
+    }
+}
+
 /// A write in the queue.
-trait WriteJob: Send {
-    /// About how much it holds in memory.
-    fn bytes(&self) -> usize;
+trait WriteJob: fmt::Debug + Send {
     /// Makes its change, and keeps the result.
     fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()>;
     /// Answers with the result of its change, or with the failure of its transaction.
@@ -113,10 +157,15 @@ trait WriteJob: Send {
 }
 
 struct Write<T, F> {
-    bytes: usize,
     change: F,
     outcome: Option<Result<T, Error>>,
     reply: oneshot::Sender<Result<T, Error>>,
+}
+
+impl<T, F> fmt::Debug for Write<T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Write(..)")
+    }
 }
 
 impl<T, F> WriteJob for Write<T, F>
@@ -124,10 +173,6 @@ where
     T: Send,
     F: Fn(&mut Changes<'_>) -> Result<T, DbError> + Send,
 {
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     fn run(&mut self, changes: &mut Changes<'_>) -> rusqlite::Result<()> {
         self.outcome = Some(match (self.change)(changes) {
             Ok(done) => Ok(done),
@@ -151,15 +196,13 @@ struct WriterThread {
 }
 
 impl WriterThread {
-    fn work(&mut self, jobs: &Receiver<Box<dyn WriteJob>>, queued_bytes: &AtomicUsize) {
-        while let Ok(first) = jobs.recv() {
+    fn work(&mut self, queue: &WriteQueue) {
+        while let Some(first) = queue.take() {
             let mut next = Some(first);
-            while let Some(job) = next {
-                let batch = collect(job, jobs);
-                queued_bytes.fetch_sub(bytes_of(&batch), Ordering::Relaxed);
+            while let Some(batch) = next {
                 self.write(batch);
                 file::checkpoint_after_batch(&self.db);
-                next = jobs.try_recv().ok();
+                next = queue.try_take();
             }
             file::checkpoint_when_idle(&self.db);
         }
@@ -199,30 +242,9 @@ impl WriterThread {
     }
 }
 
-fn collect(first: Box<dyn WriteJob>, jobs: &Receiver<Box<dyn WriteJob>>) -> Vec<Box<dyn WriteJob>> {
-    let mut bytes = first.bytes();
-    let mut batch = vec![first];
-    while batch.len() < BATCH
-        && bytes < BATCH_BYTES
-        && let Ok(job) = jobs.try_recv()
-    {
-        bytes += job.bytes();
-        batch.push(job);
-    }
-    batch
-}
-
-fn bytes_of(batch: &[Box<dyn WriteJob>]) -> usize {
-    batch.iter().map(|job| job.bytes()).sum()
-}
-
 /// Whether another process holds the file: each write of a batch would wait for it in vain.
 fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
-fn full() -> Error {
-    Error::busy("the store's queue of writes is full")
 }
 
 /// The facts that the writer keeps from one transaction to the next.
