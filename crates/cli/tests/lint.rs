@@ -147,6 +147,25 @@ fn what_is_known_of_the_calls_stands_in_the_file_and_flags_win() {
 }
 
 #[test]
+fn the_policies_of_a_proxys_routes_were_not_looked_at() {
+    let routes = "[proxy]\nlisten = '127.0.0.1:7878'\n\
+                  [policy.shared]\nbackoff = { jitter = 'none' }\n\
+                  [route.good]\nupstream = 'http://a'\npolicy = 'shared'\n\
+                  [route.bad]\nupstream = 'http://b'\npath = '/b/'\n\
+                  [route.bad.policy]\nbackoff = { jitter = 'none', base = '1s' }\n";
+    let page = json(&lint_text(routes, &["--format", "json"]));
+    let found = places(&page);
+    let of = |line| found.iter().any(|(code, at, _)| code == "no-jitter" && *at == line);
+    assert!(of(4) && of(12), "{found:?}");
+    assert_eq!(page["policies"], 2);
+    let only = json(&lint_text("[route.a]\nupstream = 'http://a'", &["--format", "json"]));
+    assert_eq!((&only["policies"], &only["errors"]), (&0.into(), &0.into()), "{only}");
+    let wrong = "[route.a]\nupstream = 'http://a'\npolicy = { limits = { max_attemps = 2 } }";
+    let wrong = json(&lint_text(wrong, &["--format", "json"]));
+    assert!(wrong.to_string().contains("did you mean max_attempts"), "{wrong}");
+}
+
+#[test]
 fn what_is_accepted_is_not_told_and_what_is_not_there_cannot_be_accepted() {
     let file = |allow: &str| {
         format!(

@@ -10,6 +10,7 @@ use stagger_text::settings::Document as OwnDocument;
 
 use super::argument::PolicyArgument;
 use super::reading::read;
+use super::survey::has_routes;
 use crate::command_error::CommandError;
 
 /// Parts of a policy that other files hardly have.
@@ -105,6 +106,7 @@ pub(super) fn holds_policies(text: &str) -> bool {
         .iter()
         .any(|name| nearest(name, ["policy", "policies"].into_iter()).is_some() || ours(name))
         || (!names.is_empty() && names.iter().all(known))
+        || has_routes(&reader)
 }
 
 #[cfg(test)]
@@ -121,6 +123,7 @@ mod tests {
             "[polcy.a]\n[server]",
             "[backof]\n[backoff]\nbase = ",
             "limits = {}",
+            "[route.a]\nupstream = 'http://a'",
             "{\"policy\": {}}",
             "{\"policies\": {}, \"left_out\": []}",
         ] {

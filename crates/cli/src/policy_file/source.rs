@@ -186,16 +186,13 @@ impl Loaded {
             return Err(CommandError::File(shown.join("\n\n")));
         }
         if survey.policies.is_empty() {
-            return Err(CommandError::File(format!(
-                "error: {file}: there is no [policy.NAME] in it"
-            )));
+            return Err(CommandError::File(format!("error: {file}: there is no policy in it")));
         }
         let stem = Path::new(file).file_stem();
         let stem = stem.map_or_else(String::new, |stem| stem.display().to_string());
         let entry = |it: Surveyed<'_>| {
-            let path = it.name.as_ref().map_or_else(String::new, |name| format!("policy.{name}"));
             let names_budget = it.sets("budget");
-            let name = it.name.unwrap_or_else(|| stem.clone());
+            let (path, name) = (it.path, it.name.unwrap_or_else(|| stem.clone()));
             NamedPolicy {
                 name,
                 path,

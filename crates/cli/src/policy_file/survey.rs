@@ -6,14 +6,17 @@ use std::ops::Range;
 use stagger_core::Policy;
 use stagger_text::nearest;
 use stagger_text::settings::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
-use toml::de::DeValue;
+use toml::de::{DeTable, DeValue};
 
 use super::calls::{self, CallFacts};
 
 /// The tables of a file of named policies.
 const TABLES: [&str; 2] = ["policy", "calls"];
-/// Every scenario has this one: what else stands beside it is the scenario's.
+/// The tables that every scenario and every file of a proxy's routes has: what else stands beside them is theirs.
 const SCENARIO: &str = "arrivals";
+const ROUTES: &str = "route";
+/// The settings of a route of which each has one.
+const TARGETS: [&str; 2] = ["upstream", "connect"];
 
 /// The content of a file.
 #[derive(Debug, Default)]
@@ -29,6 +32,8 @@ pub(crate) struct Survey<'t> {
 pub(crate) struct Surveyed<'t> {
     /// None for a file that is one whole policy.
     pub(crate) name: Option<String>,
+    /// The dotted key of its table; empty for a file that is one whole policy.
+    pub(crate) path: String,
     pub(crate) policy: Policy,
     pub(crate) calls: CallFacts,
     table: Value<'t>,
@@ -83,7 +88,26 @@ fn policies_of(document: Document<'_>) -> Document<'_> {
 
 /// Whether a file is one of named policies, also when a slip of the finger says otherwise.
 fn is_named(reader: &Reader<'_, '_>) -> bool {
-    reader.names().any(|(name, _)| nearest(name, TABLES.into_iter()).is_some())
+    let named = |name| nearest(name, TABLES.into_iter()).is_some();
+    reader.names().any(|(name, _)| named(name)) || has_routes(reader)
+}
+
+/// Whether a document has the routes of a proxy.
+pub(super) fn has_routes(reader: &Reader<'_, '_>) -> bool {
+    inner_tables(reader, ROUTES)
+        .any(|(_, route)| route.iter().any(|(key, _)| TARGETS.contains(&key.get_ref().as_ref())))
+}
+
+/// The tables in a table of the document.
+fn inner_tables<'r, 't>(
+    reader: &'r Reader<'r, 't>,
+    of: &'static str,
+) -> impl Iterator<Item = (&'r str, &'r DeTable<'t>)> {
+    let outer = reader.names().filter(move |(name, _)| *name == of);
+    let inner = outer.filter_map(|(_, value)| value.get_ref().as_table());
+    inner
+        .flat_map(|table| table.iter())
+        .filter_map(|(name, value)| Some((name.get_ref().as_ref(), value.get_ref().as_table()?)))
 }
 
 impl<'t> Survey<'t> {
@@ -108,13 +132,27 @@ impl<'t> Survey<'t> {
                 }
             }
         }
-        // What a scenario has beside its policies is the scenario's; what follows a mistake may be no
+        let routes = has_routes(reader);
+        if routes {
+            self.of_routes(reader);
+        }
+        // What a scenario or a proxy has beside its policies is its own; what follows a mistake may be no
         // key at all.
-        if broken.is_empty() && !reader.names().any(|(name, _)| name == SCENARIO) {
+        if broken.is_empty() && !routes && !reader.names().any(|(name, _)| name == SCENARIO) {
             self.flaws.extend(reader.unknown());
         }
-        if self.policies.is_empty() && self.flaws.is_empty() && broken.is_empty() {
+        if !routes && self.policies.is_empty() && self.flaws.is_empty() && broken.is_empty() {
             self.flaws.push(Flaw::new(first(reader), "there is no [policy.NAME] in it"));
+        }
+    }
+
+    /// The policies that stand in the routes of a proxy, each under the name of its route.
+    fn of_routes(&mut self, reader: &Reader<'_, 't>) {
+        for (name, route) in inner_tables(reader, ROUTES) {
+            if let Some(policy) = route.get("policy").filter(|policy| policy.get_ref().is_table()) {
+                let path = format!("{ROUTES}.{name}.policy");
+                self.add(Some(name.to_owned()), policy, path, CallFacts::default());
+            }
         }
     }
 
@@ -157,7 +195,7 @@ impl<'t> Survey<'t> {
             match engine::<Policy>(&path, &rest) {
                 Ok(policy) if !refused => {
                     let table = table.clone();
-                    return self.policies.push(Surveyed { name, policy, calls, table });
+                    return self.policies.push(Surveyed { name, path, policy, calls, table });
                 }
                 Ok(_) => return,
                 Err(flaw) => {
