@@ -162,7 +162,7 @@ fn the_policies_of_a_proxys_routes_were_not_looked_at() {
     assert_eq!((&only["policies"], &only["errors"]), (&0.into(), &0.into()), "{only}");
     let wrong = "[route.a]\nupstream = 'http://a'\npolicy = { limits = { max_attemps = 2 } }";
     let wrong = json(&lint_text(wrong, &["--format", "json"]));
-    assert!(wrong.to_string().contains("did you mean max_attempts"), "{wrong}");
+    assert!(wrong.to_string().contains("did you mean `max_attempts`"), "{wrong}");
 }
 
 #[test]
