@@ -1,4 +1,4 @@
-//! `GET /`: a page that shows routes, destinations and the last refusals, and asks for itself again every few seconds.
+//! `GET /`: a page that shows routes, destinations and the last refusals at the moment of the request.
 
 use std::time::UNIX_EPOCH;
 

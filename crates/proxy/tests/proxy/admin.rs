@@ -20,6 +20,10 @@ const CUT: &str = "[...document.querySelectorAll('html, body, body *')]
     .filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1)
     .map((e) => e.outerHTML.slice(0, 120))";
 
+/// The findings of axe-core: the rule and the element of each violation.
+const VIOLATIONS: &str = "axe.run().then((found) => found.violations.flatMap(
+    (rule) => rule.nodes.map((node) => rule.id + ' ' + node.html.slice(0, 120))))";
+
 async fn ask(proxy: &RunningProxy, path: &str) -> Response<Bytes> {
     let request = Request::get(path).header("host", "admin").body(Full::default());
     send(proxy.handle.admin().expect("an admin listener"), request.expect("a request")).await
@@ -111,6 +115,8 @@ fn look(url: &str, pictures: &Path) {
     let profile =
         Profile(std::env::temp_dir().join(format!("stagger-proxy-page-{}", std::process::id())));
     fs::create_dir_all(&profile.0).expect("a temporary folder");
+    let axe = std::env::var_os("STAGGER_TEST_AXE")
+        .map(|file| fs::read_to_string(file).expect("the rules of axe-core"));
     let mut browser = Browser::start(&profile.0);
     for (width, scheme) in WINDOWS {
         browser.set_window(width, scheme);
@@ -119,11 +125,15 @@ fn look(url: &str, pictures: &Path) {
             .expect("a picture");
         assert_eq!(browser.eval(CUT), json!([]), "{width}, {scheme}: nothing is cut");
         assert_eq!(browser.pale(), json!([]), "{width}, {scheme}: all texts can be read");
+        if let Some(axe) = &axe {
+            browser.eval(&format!("{axe}; true"));
+            assert_eq!(browser.eval(VIOLATIONS), json!([]), "{width}, {scheme}: axe-core");
+        }
         assert_eq!(browser.problems(), [""; 0], "{width}, {scheme}: no errors and no warnings");
     }
 }
 
-/// Runs if `STAGGER_TEST_CHROMIUM` names a folder for pictures.
+/// Runs if `STAGGER_TEST_CHROMIUM` names a folder for pictures; `STAGGER_TEST_AXE` names the file `axe.min.js` of axe-core.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_page_was_cut_or_pale_on_a_desktop_or_a_phone() {
     let Some(pictures) = std::env::var_os("STAGGER_TEST_CHROMIUM").map(PathBuf::from) else {

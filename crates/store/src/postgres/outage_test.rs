@@ -1,7 +1,7 @@
 //! Outages: of the server, of the network, and in the middle of a commit.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use stagger::Verdict;
@@ -33,6 +33,10 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
     }
     tokio::task::block_in_place(|| {
         server.stop();
+        book.stopped.store(true, Ordering::Release);
+        while book.failures.load(Ordering::Relaxed) == 0 {
+            std::thread::yield_now();
+        }
         server.go_on();
     });
     for sender in senders {
@@ -58,6 +62,8 @@ async fn a_restart_in_mid_flight_loses_nothing_and_stores_nothing_twice() {
 struct Book {
     answers: Mutex<BTreeMap<u64, Vec<Accepted>>>,
     failures: AtomicU64,
+    /// Whether the server has stopped: some messages are left for that time.
+    stopped: AtomicBool,
 }
 
 impl Book {
@@ -71,6 +77,10 @@ async fn send(store: Arc<PostgresStore>, book: Arc<Book>, sender: usize) {
     let sender = sender as u64;
     let mut id = sender + 1;
     for key in (sender..MESSAGES).step_by(SENDERS) {
+        let is_last = key + SENDERS as u64 >= MESSAGES;
+        while is_last && !book.stopped.load(Ordering::Acquire) {
+            tokio::task::yield_now().await;
+        }
         let mut backoff = StoreBackoff::default();
         loop {
             id += SENDERS as u64;
