@@ -1,4 +1,4 @@
-//! Which requests of a route may be sent again, and how much of their bodies is kept for it.
+//! The requests of a route that may be sent again, and the part of their bodies that is kept for it.
 
 use http::Method;
 use stagger::classify::is_idempotent;

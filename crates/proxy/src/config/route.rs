@@ -51,7 +51,7 @@ pub struct RouteSettings {
     pub policy: Policy,
     /// The policies of its gRPC methods, if a service config has them.
     pub service_config: Option<ServiceConfig>,
-    /// Which requests may be sent again.
+    /// The requests that may be sent again.
     pub retry: RetryRules,
     /// Headers that are set on every attempt.
     pub headers: Vec<HeaderSource>,

@@ -30,7 +30,7 @@ pub struct UpstreamUrl {
     host: HeaderValue,
 }
 
-/// What an upstream must be.
+/// The bound on an upstream, for messages.
 const URL: &str = "an http or https URL with a host, without user, query or fragment";
 
 impl UpstreamUrl {

@@ -45,7 +45,7 @@ struct FileValue {
     value: HeaderValue,
 }
 
-/// What changes with the file: Kubernetes replaces secrets by a link to another folder, editors and vault agents
+/// The facts that change with the file: Kubernetes replaces secrets by a link to another folder, editors and vault agents
 /// by renaming a new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileStamp {

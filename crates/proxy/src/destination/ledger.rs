@@ -14,7 +14,7 @@ use stagger_redis::SharedLedger;
 /// The budget, the breaker and the limits of one destination, and the time that its server asked all callers to stay
 /// away for.
 ///
-/// That time is the destination's own: routes with other policies, and so with other budgets, keep to it too.
+/// The time belongs to the destination: routes with other policies, and so with other budgets, keep to it too.
 #[derive(Clone, Debug)]
 pub struct DestinationLedger {
     kind: LedgerKind,

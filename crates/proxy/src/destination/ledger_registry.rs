@@ -23,7 +23,7 @@ pub(crate) struct LedgerRegistry {
 #[derive(Default)]
 struct KnownLedgers {
     ledgers: Vec<(Destination, Policy, Arc<DestinationLedger>)>,
-    /// What each destination asked of all callers, whatever their policy.
+    /// The pause that each destination asked of all callers, whatever their policy.
     hints: BTreeMap<Destination, Arc<LocalLedger>>,
 }
 
@@ -41,7 +41,7 @@ impl LedgerRegistry {
     /// The ledger of a destination under this policy.
     ///
     /// # Errors
-    /// That of the function that makes it.
+    /// The error of the function that makes it.
     pub(crate) fn ledger(
         &self,
         destination: &Destination,

@@ -15,7 +15,7 @@ use super::fields::set_upgrade;
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use super::route::{Route, UpstreamServices};
-use super::tunnel::carry;
+use super::tunnel::relay;
 use crate::destination::{BoxError, UpstreamServer};
 
 pub(super) type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
@@ -50,7 +50,7 @@ pub(super) async fn upgrade(
     let server = hyper::upgrade::on(&mut reply);
     tokio::spawn(async move {
         if let (Ok(client), Ok(server)) = tokio::join!(client, server) {
-            carry(TokioIo::new(client), TokioIo::new(server), held).await;
+            relay(TokioIo::new(client), TokioIo::new(server), held).await;
         }
     });
     super::fields::strip_hop_by_hop(reply.headers_mut());

@@ -8,7 +8,7 @@ use stagger::{Entropy, OsEntropy, Span};
 
 use super::in_flight::ReplyBody;
 
-const STAGGER_STOP: HeaderName = HeaderName::from_static("stagger-stop");
+pub(super) const STAGGER_STOP: HeaderName = HeaderName::from_static("stagger-stop");
 const GRPC_STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");

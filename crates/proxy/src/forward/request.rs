@@ -5,22 +5,20 @@ use std::net::SocketAddr;
 
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, VIA};
 use http::uri::{Authority, PathAndQuery};
-use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode, Version};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Version};
 use hyper::body::Incoming;
 use stagger::Span;
 use stagger::http::{CallerDeadline, InboundAttempt};
 
 use super::fields::{add_via, asked_upgrade, set_forwarded, strip_hop_by_hop};
 use super::in_flight::{Held, ReplyBody};
-use super::refusal::OwnReply;
+use super::refusal::{OwnReply, STAGGER_STOP};
 use super::route::{Route, is_grpc};
 use super::route_table::{RouteQuery, RouteTable, has_dot_segment, stripped};
 use super::{grpc, hedged_call, http_call};
 use crate::config::UpstreamUrl;
 use crate::edge::ServedRequest;
 use crate::stats::Refusal;
-
-const STAGGER_STOP: HeaderName = HeaderName::from_static("stagger-stop");
 
 /// The time after which a caller may come back that found all places taken.
 const FULL: Span = Span::from_secs(1);
@@ -150,7 +148,7 @@ fn authority_of(request: &Request<Incoming>) -> Result<Authority, &'static str> 
     if authority.as_str().contains('@') { Err("the Host has a user") } else { Ok(authority) }
 }
 
-/// How often a request has come through a proxy of this kind.
+/// The number of proxies of this kind that a request has come through.
 fn passed_through(headers: &http::HeaderMap) -> usize {
     let lines = headers.get_all(VIA).iter().filter_map(|value| value.to_str().ok());
     lines.flat_map(|value| value.split(',')).filter(|hop| hop.ends_with(" stagger")).count()

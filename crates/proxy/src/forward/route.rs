@@ -20,7 +20,7 @@ use crate::destination::{
 };
 use crate::stats::{DestinationStats, RefusalLog, RouteSnapshot};
 
-/// Which requests may be sent twice, by the rules of a route.
+/// The requests that may be sent twice, by the rules of a route.
 #[derive(Clone, Debug)]
 pub(super) struct Repeats(Arc<RetryRules>);
 
@@ -53,7 +53,7 @@ type Layered<S> = HttpService<
 #[derive(Debug)]
 pub(super) struct UpstreamServices {
     pub(super) upstream: Arc<UpstreamServer>,
-    /// What calls that hedge are made of: the layer makes one attempt at a time.
+    /// The executor of calls that hedge: the layer makes one attempt at a time.
     pub(super) retrier: Retrier<TokioTime, DestinationLedger>,
     pub(super) repeats: Repeats,
     pub(super) attempts: AttemptService,

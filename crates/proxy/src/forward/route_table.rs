@@ -65,7 +65,7 @@ impl RouteTable {
     }
 }
 
-/// How well a route fits a request; `None` if it does not take it.
+/// The rank of a route for a request, higher where it fits better; `None` if it does not take it.
 fn rank(route: &Route, query: RouteQuery<'_>) -> Option<(u8, usize)> {
     let settings = &route.settings;
     let RouteTarget::Upstreams(upstreams) = &settings.target else { return None };

@@ -68,7 +68,7 @@ impl Tunnels {
         let client = hyper::upgrade::on(request);
         tokio::spawn(async move {
             if let Ok(client) = client.await {
-                carry(TokioIo::new(client), server, held).await;
+                relay(TokioIo::new(client), server, held).await;
             }
         });
         Ok(Response::new(ReplyBody::default()))
@@ -150,7 +150,7 @@ pub(super) fn malformed(why: &str) -> OwnReply {
 
 /// Carries bytes both ways until both sides are done, or the proxy closes. An error ends the tunnel, as it would end a
 /// connection.
-pub(super) async fn carry<A, B>(mut one: A, mut other: B, held: Held)
+pub(super) async fn relay<A, B>(mut one: A, mut other: B, held: Held)
 where
     A: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
     B: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,

@@ -111,7 +111,7 @@ impl Drop for Profile {
     }
 }
 
-fn look(url: &str, pictures: &Path) {
+fn check_page(url: &str, pictures: &Path) {
     let profile =
         Profile(std::env::temp_dir().join(format!("stagger-proxy-page-{}", std::process::id())));
     fs::create_dir_all(&profile.0).expect("a temporary folder");
@@ -143,7 +143,7 @@ async fn the_page_was_cut_or_pale_on_a_desktop_or_a_phone() {
     let url = format!("http://{}/", proxy.handle.admin().expect("an admin listener"));
     let looked = tokio::task::spawn_blocking(move || {
         fs::create_dir_all(&pictures).expect("a folder for pictures");
-        look(&url, &pictures);
+        check_page(&url, &pictures);
     });
     looked.await.expect("the page is right");
 }

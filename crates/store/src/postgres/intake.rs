@@ -120,7 +120,7 @@ impl AcceptQueue {
         (is_over || !batch.is_empty()).then_some(batch)
     }
 
-    /// What waits is written yet.
+    /// Takes no more jobs; those that wait are still written.
     fn close(&self) {
         self.waiting().closed = true;
         self.more.notify_one();
