@@ -77,6 +77,21 @@ impl SharedStore {
         Ok(store)
     }
 
+    /// Checks that `url` names a store, without dialling it.
+    ///
+    /// ```
+    /// use stagger_redis::SharedStore;
+    /// assert!(SharedStore::check("redis://me:secret@10.0.0.7/1").is_ok());
+    /// let refused = SharedStore::check("http://me:secret@10.0.0.7").expect_err("no store");
+    /// assert!(!refused.to_string().contains("secret"));
+    /// ```
+    ///
+    /// # Errors
+    /// A URL that names no store. The URL is not part of the error.
+    pub fn check(url: &str) -> Result<(), StoreError> {
+        parse(url).map(|_| ())
+    }
+
     /// The store and the user that asks it; without the password.
     #[must_use]
     pub fn place(&self) -> &str {
@@ -174,21 +189,29 @@ impl fmt::Display for StoreError {
 
 impl StdError for StoreError {}
 
-/// The URL is left out of the error: a mistake may have put the password anywhere in it.
+/// The store at a URL that can be dialled from this process.
 fn read(url: &str) -> Result<ConnectionInfo, StoreError> {
-    let secure = url.starts_with("rediss:") || url.starts_with("valkeys:");
-    let refused = |reason: &str| Err(StoreError::new("the store's URL", reason));
-    if secure && cfg!(not(feature = "rustls")) {
-        return refused("TLS needs the feature rustls");
-    }
     #[cfg(feature = "rustls")]
-    if secure && rustls::crypto::CryptoProvider::get_default().is_none() {
-        return refused("TLS needs a provider: call CryptoProvider::install_default first");
+    if is_secure(url) && rustls::crypto::CryptoProvider::get_default().is_none() {
+        let reason = "TLS needs a provider: call CryptoProvider::install_default first";
+        return Err(StoreError::new(URL, reason));
     }
-    match url.into_connection_info() {
-        Ok(info) => Ok(info),
-        Err(_) => refused("must be redis://user:password@host:port/database, or unix:///path"),
+    parse(url)
+}
+
+/// The name of the URL in errors. The URL is left out of them: a mistake may have put the password anywhere in it.
+const URL: &str = "the store's URL";
+
+fn parse(url: &str) -> Result<ConnectionInfo, StoreError> {
+    if is_secure(url) && cfg!(not(feature = "rustls")) {
+        return Err(StoreError::new(URL, "TLS needs the feature rustls"));
     }
+    let bound = "must be redis://user:password@host:port/database, or unix:///path";
+    url.into_connection_info().map_err(|_| StoreError::new(URL, bound))
+}
+
+fn is_secure(url: &str) -> bool {
+    url.starts_with("rediss:") || url.starts_with("valkeys:")
 }
 
 fn place(home: &ConnectionInfo) -> String {

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use stagger_dispatch::observe::{self, LogFormat};
-use stagger_proxy::config::ProxySettings;
-use stagger_proxy::{Proxy, ProxyHandle, fleet_ledgers};
+use stagger_proxy::config::{ProxySettings, SettingsFault};
+use stagger_proxy::{Proxy, ProxyHandle};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::flags::ProxyFlags;
@@ -12,7 +12,7 @@ use crate::streams;
 
 /// Serves until Ctrl-C or SIGTERM, and then ends with its calls.
 pub(crate) fn proxy(flags: &ProxyFlags) -> ExitCode {
-    let settings = match ProxySettings::read(&flags.config) {
+    let settings = match settings(flags) {
         Ok(settings) => settings,
         Err(fault) => return streams::refuse(&fault),
     };
@@ -33,6 +33,13 @@ pub(crate) fn proxy(flags: &ProxyFlags) -> ExitCode {
     }
 }
 
+fn settings(flags: &ProxyFlags) -> Result<ProxySettings, SettingsFault> {
+    let mut settings = ProxySettings::read(&flags.config)?;
+    settings.apply_env()?;
+    settings.apply_pairs("--", flags.given())?;
+    Ok(settings)
+}
+
 fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no threads to run on: {error}"))?;
@@ -44,15 +51,7 @@ fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
         let hangup = handler(SignalKind::hangup())?;
         let format = if flags.log_json { LogFormat::Json } else { LogFormat::Text };
         observe::init_logs(format).map_err(|error| error.to_string())?;
-        let proxy = match &flags.redis {
-            Some(url) => {
-                let ledgers = fleet_ledgers(url, flags.redis_processes).await;
-                let ledgers = ledgers.map_err(|fault| format!("--redis: {fault}"))?;
-                Proxy::bind_with_ledgers(settings, ledgers).await
-            }
-            None => Proxy::bind(settings).await,
-        };
-        let proxy = proxy.map_err(|error| error.to_string())?;
+        let proxy = Proxy::bind(settings).await.map_err(|error| error.to_string())?;
         let handle = proxy.handle();
         greet(&handle);
         let reloading = tokio::spawn(reload(handle, hangup, flags.config.clone()));

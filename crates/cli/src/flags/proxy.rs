@@ -17,7 +17,7 @@ A file of routes:
   policy = { limits = { max_attempts = 3, deadline = \"10s\" } }
   retry = { idempotency_key = true }";
 
-/// The flags of `stagger proxy`.
+/// The flags of `stagger proxy`; they win over the environment (`STAGGER_REDIS`, ...), which wins over the file.
 #[derive(Debug, Args)]
 pub(crate) struct ProxyFlags {
     /// The file of listeners, limits, policies and routes; SIGHUP has it read again
@@ -30,13 +30,29 @@ pub(crate) struct ProxyFlags {
 
     /// Share budgets of retries with all proxies that name the same Redis (redis://, rediss:// or unix://)
     #[arg(long, value_name = "URL")]
-    pub(crate) redis: Option<String>,
+    redis: Option<String>,
 
-    /// The expected number of these proxies: without Redis each has this part of a budget
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) redis_processes: u32,
+    /// The file with this URL, so that its password is in no list of processes
+    #[arg(long, value_name = "FILE")]
+    redis_file: Option<String>,
+
+    /// The expected number of these proxies: without Redis each has this part of a budget [1]
+    #[arg(long, value_name = "N")]
+    redis_processes: Option<String>,
 
     /// Write the log as one JSON object a line
     #[arg(long)]
     pub(crate) log_json: bool,
+}
+
+impl ProxyFlags {
+    /// The settings that were given, by the keys of the file.
+    pub(crate) fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let valued = [
+            ("redis", &self.redis),
+            ("redis_file", &self.redis_file),
+            ("redis_processes", &self.redis_processes),
+        ];
+        valued.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
+    }
 }

@@ -1,6 +1,8 @@
 //! Headers that each attempt is given: where their values come from.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use http::HeaderName;
@@ -22,6 +24,20 @@ const OWN: [&str; 12] = [
     "upgrade",
     "via",
 ];
+
+/// The most bytes of a file with a secret: certificates in headers need some, tokens and URLs a tenth.
+const MAX_SECRET: u64 = 16 << 10;
+
+/// The text of a file with a secret, without the white space at its ends. The text is no part of an error.
+pub(crate) fn secret_text(file: &File) -> Result<String, String> {
+    let mut text = String::new();
+    let read = file.take(MAX_SECRET + 1).read_to_string(&mut text);
+    read.map_err(|error| error.to_string())?;
+    if text.trim().is_empty() || text.len() as u64 > MAX_SECRET {
+        return Err(format!("must hold from 1 to {MAX_SECRET} bytes"));
+    }
+    Ok(text.trim().to_owned())
+}
 
 /// A header that is set on every attempt, in place of what the caller sent.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,10 @@
 //! refusal is one line: file, place, key, value, bound.
 
 mod fault;
+mod fleet;
 mod headers;
 mod limits;
+mod overrides;
 mod policy;
 mod retry;
 mod route;
@@ -14,6 +16,8 @@ mod tls;
 mod upstream;
 
 pub use fault::SettingsFault;
+pub use fleet::FleetSettings;
+pub(crate) use headers::secret_text;
 pub use headers::{HeaderSource, HeaderValueSource};
 pub use limits::ProxyLimits;
 pub use retry::{AddedKey, RetryRules};

@@ -9,6 +9,7 @@ use stagger_text::settings::{Document, Flaw, Reader, Value};
 use toml::de::DeValue;
 
 use super::fault::SettingsFault;
+use super::fleet::FleetSettings;
 use super::limits::ProxyLimits;
 use super::policy;
 use super::route::{RouteContext, RouteSettings, RouteTarget, address};
@@ -39,6 +40,8 @@ pub struct ProxySettings {
     pub admin: Option<SocketAddr>,
     /// Limits on clients.
     pub limits: ProxyLimits,
+    /// The budgets that it shares with other proxies.
+    pub fleet: FleetSettings,
     /// The routes, in the order of their names.
     pub routes: Vec<RouteSettings>,
 }
@@ -85,6 +88,8 @@ fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
         limits = ProxyLimits::read(&proxy)?;
         proxy.done()?;
     }
+    let fleet = root.table("fleet")?.map(|table| FleetSettings::read(&table, folder));
+    let fleet = fleet.transpose()?.unwrap_or_default();
     let policies = policy::named(root)?;
     let context = RouteContext { listen, policies: &policies, folder };
     let table = root.table("route")?;
@@ -102,7 +107,7 @@ fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
         let why = format!("route {} listens on the address of proxy.admin", route.name);
         return Err(table.flaw(&why));
     }
-    Ok(ProxySettings { admin, limits, routes })
+    Ok(ProxySettings { admin, limits, fleet, routes })
 }
 
 fn route(

@@ -1,17 +1,13 @@
 //! The headers that each attempt is given, with values from files that are read again when they change.
 
 use std::fs::{self, Metadata};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::config::{HeaderSource, HeaderValueSource, SettingsFault};
-
-/// The most bytes of a header's file: certificates in headers need some, tokens a tenth.
-const MAX_VALUE: u64 = 16 << 10;
+use crate::config::{HeaderSource, HeaderValueSource, SettingsFault, secret_text};
 
 /// The headers of a route's attempts.
 #[derive(Debug, Default)]
@@ -139,12 +135,8 @@ fn read(path: &Path, prefix: &str) -> Result<FileValue, String> {
     let fault = |error: std::io::Error| format!("{shown}: {error}");
     let file = fs::File::open(path).map_err(fault)?;
     let stamp = FileStamp::of(&file.metadata().map_err(fault)?);
-    let mut text = String::new();
-    file.take(MAX_VALUE + 1).read_to_string(&mut text).map_err(fault)?;
-    if text.trim().is_empty() || text.len() as u64 > MAX_VALUE {
-        return Err(format!("{shown}: must hold from 1 to {MAX_VALUE} bytes"));
-    }
-    let value = secret(prefix, text.trim()).map_err(|why| format!("{shown}: {why}"))?;
+    let told = |why: String| format!("{shown}: {why}");
+    let value = secret_text(&file).and_then(|text| secret(prefix, &text)).map_err(told)?;
     Ok(FileValue { stamp, value })
 }
 

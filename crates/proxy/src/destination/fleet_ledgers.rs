@@ -5,7 +5,7 @@ use stagger_core::breaker::Destination;
 use stagger_redis::{SharedOptions, SharedStore};
 
 use super::ledger_registry::MakeLedger;
-use crate::config::SettingsFault;
+use crate::config::{FleetSettings, SettingsFault};
 
 /// Bytes of a destination in the name of a budget: the store takes names of at most 200.
 const MAX_DESTINATION: usize = 160;
@@ -21,12 +21,28 @@ const MAX_DESTINATION: usize = 160;
 /// error.
 pub async fn fleet_ledgers(url: &str, processes: u32) -> Result<Box<MakeLedger>, SettingsFault> {
     let fault = |why: String| SettingsFault::new(format!("the store of budgets: {why}"));
+    if url.starts_with("rediss:") || url.starts_with("valkeys:") {
+        // The client of the store takes the process's provider of TLS. Where there is one already, it stays.
+        _ = rustls::crypto::ring::default_provider().install_default();
+    }
     let options = SharedOptions::new(processes).map_err(|error| fault(error.to_string()))?;
     let store = SharedStore::connect(url, options).await.map_err(|e| fault(e.to_string()))?;
     Ok(Box::new(move |destination, policy| {
         let ledger = store.ledger(&budget_name(destination, policy), policy);
         ledger.map(Into::into).map_err(|error| fault(error.to_string()))
     }))
+}
+
+/// The ledgers of the fleet that the settings name; `None` for ledgers of this proxy alone.
+///
+/// # Errors
+/// As of [`fleet_ledgers`], with the setting that names the store, and a file with its URL that cannot be read.
+pub(crate) async fn ledgers_of(
+    settings: &FleetSettings,
+) -> Result<Option<Box<MakeLedger>>, SettingsFault> {
+    let Some((origin, url)) = settings.store()? else { return Ok(None) };
+    let made = fleet_ledgers(&url, settings.processes()).await;
+    made.map(Some).map_err(|fault| SettingsFault::new(format!("{origin}: {fault}")))
 }
 
 /// The name of a budget: the destination, and what tells its policies apart. It is the same in all versions.

@@ -16,6 +16,7 @@ pub(crate) use attempt_headers::AttemptHeaderSet;
 pub(crate) use clients::UpstreamClients;
 pub(crate) use connector::Dialer;
 pub use fleet_ledgers::fleet_ledgers;
+pub(crate) use fleet_ledgers::ledgers_of;
 pub use ledger::DestinationLedger;
 pub(crate) use ledger_registry::LedgerRegistry;
 pub use ledger_registry::MakeLedger;

@@ -51,8 +51,8 @@ impl ProxyHandle {
     }
 
     /// Takes new routes in place of the old ones, without dropping a call. Budgets, breakers and figures of routes
-    /// whose name, policy and destinations are unchanged stay. Limits of clients and `admin` stay as they were when
-    /// the proxy started.
+    /// whose name, policy and destinations are unchanged stay. Limits of clients, `admin` and the fleet stay as they
+    /// were when the proxy started.
     ///
     /// # Errors
     /// Settings that cannot be used; the old ones stay.

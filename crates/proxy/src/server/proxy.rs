@@ -10,7 +10,7 @@ use super::error::ProxyError;
 use super::handle::ProxyHandle;
 use super::state::ProxyState;
 use crate::config::{ProxySettings, SettingsFault};
-use crate::destination::{LedgerRegistry, MakeLedger};
+use crate::destination::{LedgerRegistry, MakeLedger, ledgers_of};
 use crate::edge::EdgePhase;
 
 /// An egress proxy that serves the routes of its settings. Dropping it closes its listeners and all connections.
@@ -38,24 +38,28 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Reads all files that the settings name, and makes everything but listeners.
+    /// Reads all files that the settings name, and makes everything but listeners. The store of a fleet is not asked.
     ///
     /// # Errors
     /// Files that cannot be read, and TLS settings that cannot be used.
     pub fn check(settings: &ProxySettings) -> Result<(), SettingsFault> {
+        settings.fleet.store()?;
         ProxyState::new(settings, LedgerRegistry::local()).map(|_| ())
     }
 
     /// Listens on all addresses of the settings, and serves from now on, in tasks of the tokio runtime that this is
-    /// called from.
+    /// called from. Budgets are those of the fleet that the settings name, or else its own.
     ///
     /// # Errors
-    /// As of [`check`](Self::check), and addresses that cannot be listened on.
+    /// As of [`check`](Self::check), addresses that cannot be listened on, and a store that refuses its user. A store
+    /// that does not answer is no error.
     pub async fn bind(settings: ProxySettings) -> Result<Self, ProxyError> {
-        Self::with_registry(settings, LedgerRegistry::local()).await
+        let ledgers = ledgers_of(&settings.fleet).await?;
+        let registry = ledgers.map_or_else(LedgerRegistry::local, LedgerRegistry::new);
+        Self::with_registry(settings, registry).await
     }
 
-    /// The same with ledgers that `make` makes for each destination and each policy that it is called under: those of
+    /// The same, whatever fleet the settings name, with ledgers that `make` makes for each destination and each policy that it is called under: those of
     /// a fleet, or those that the program's own calls have too.
     ///
     /// # Errors
