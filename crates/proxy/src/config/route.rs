@@ -232,11 +232,13 @@ impl RouteSettings {
         }
     }
 
-    /// Whether the other route has the same destinations, policy and rules, so that budgets and breakers
-    /// that were learnt for one are right for the other.
+    /// The policy of its ledgers. The budget is that of the route's policy, unless the service config throttles retries.
     #[must_use]
-    pub fn keeps_state_of(&self, other: &Self) -> bool {
-        self.name == other.name && self.policy == other.policy && self.target == other.target
+    pub fn ledger_policy(&self) -> Policy {
+        let throttling = self.service_config.as_ref().and_then(ServiceConfig::throttling);
+        let policy = throttling.map(|plan| self.policy.to_builder().budget(plan).build());
+        // OK because every budget fits every policy.
+        policy.and_then(Result::ok).unwrap_or(self.policy)
     }
 }
 

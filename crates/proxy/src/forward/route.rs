@@ -8,12 +8,14 @@ use http::{Method, Request, Uri};
 use stagger::http::{AttemptHeaders, HttpReplies, IdempotencyKey};
 use stagger::tonic::{Grpc, GrpcLayer};
 use stagger::tower::{HttpLayer, HttpService, Idempotent, StaggerLayer, Unchanged};
-use stagger::{LocalLedger, Retrier, TokioTime};
+use stagger::{Policy, Retrier, TokioTime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_layer::Layer;
 
 use super::tunnel::Tunnels;
-use crate::config::{AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault};
+use crate::config::{
+    AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault, UpstreamUrl,
+};
 use crate::destination::{
     AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, UpstreamClients,
     UpstreamErrors, UpstreamServer,
@@ -62,11 +64,11 @@ pub(super) struct UpstreamServices {
     pub(super) grpc: GrpcService,
 }
 
-/// The service of gRPC calls: with a service config, budgets are of its kind.
+/// The service of gRPC calls: which methods may be called again is for the route or for its service config to tell.
 #[derive(Debug)]
 pub(super) enum GrpcService {
     ByRoute(Grpc<AttemptService, TokioTime, DestinationLedger, Repeats>),
-    ByServiceConfig(Grpc<AttemptService, TokioTime, LocalLedger>),
+    ByServiceConfig(Grpc<AttemptService, TokioTime, DestinationLedger>),
 }
 
 /// A route whose requests can be served.
@@ -83,8 +85,8 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    /// The route of these settings, with ledgers of `registry`. Figures are those of `before`, where destinations and
-    /// policy are the same.
+    /// The route of these settings, with ledgers of `registry`. Figures of a destination are those of `before`, where its
+    /// policy is the same.
     ///
     /// # Errors
     /// Files that cannot be read, and TLS settings that cannot be used.
@@ -93,19 +95,19 @@ impl Route {
         before: Option<&Self>,
         registry: &LedgerRegistry,
     ) -> Result<Self, SettingsFault> {
-        let before = before.filter(|before| settings.keeps_state_of(&before.settings));
+        let policy = settings.ledger_policy();
         let dialer = Dialer::new(&settings);
         let (mut services, mut tunnels) = (Vec::new(), None);
         match &settings.target {
             RouteTarget::Upstreams(urls) => {
                 let clients = UpstreamClients::new(&settings, &dialer)?;
                 let headers = Arc::new(AttemptHeaderSet::new(&settings.name, &settings.headers)?);
-                for (at, url) in urls.iter().enumerate() {
-                    let kept = before.and_then(|before| before.services.get(at));
+                for url in urls {
+                    let kept = before.and_then(|before| before.upstream(url, &policy));
                     let upstream = match kept {
-                        Some(kept) => Arc::clone(&kept.upstream),
+                        Some(kept) => kept,
                         None => {
-                            let ledger = registry.ledger(url.destination(), &settings.policy)?;
+                            let ledger = registry.ledger(url.destination(), &policy)?;
                             Arc::new(UpstreamServer {
                                 url: url.clone(),
                                 ledger,
@@ -117,7 +119,8 @@ impl Route {
                 }
             }
             RouteTarget::Tunnels(_) => {
-                let kept = before.and_then(|before| before.tunnels.as_ref());
+                let same = before.filter(|before| before.settings.policy == settings.policy);
+                let kept = same.and_then(|before| before.tunnels.as_ref());
                 let kept = kept.map(Tunnels::destinations);
                 tunnels = Some(Tunnels::new(&settings.policy, dialer, kept));
             }
@@ -126,6 +129,15 @@ impl Route {
         let refusals = RefusalLog::default();
         let (turn, in_flight_refused) = (AtomicUsize::new(0), AtomicU64::new(0));
         Ok(Self { settings, services, tunnels, turn, in_flight, in_flight_refused, refusals })
+    }
+
+    /// The upstream of this URL, if its ledger follows this policy.
+    fn upstream(&self, url: &UpstreamUrl, policy: &Policy) -> Option<Arc<UpstreamServer>> {
+        if self.settings.ledger_policy() != *policy {
+            return None;
+        }
+        let found = self.services.iter().find(|it| it.upstream.url == *url);
+        found.map(|it| Arc::clone(&it.upstream))
     }
 
     /// A place for one call; `None` when all are taken.
@@ -179,13 +191,13 @@ impl UpstreamServices {
             let client = Clone::clone(client);
             AttemptService::new(client, Arc::clone(&upstream), Arc::clone(headers), grpc)
         };
-        let own = retrier.clone().with_ledger(Arc::clone(&upstream.ledger));
+        let own = retrier.with_ledger(Arc::clone(&upstream.ledger));
         let layer = http_layer(settings, own.clone(), &rules);
         let plain = attempts(&clients.grpc, true);
         let shown = AttemptHeaders::new().number();
         let grpc = match &settings.service_config {
             Some(config) => {
-                let layer = GrpcLayer::new(retrier).service_config(config.clone());
+                let layer = GrpcLayer::new(own.clone()).service_config_beside(config.clone());
                 let layer = layer.buffer(settings.retry.replay_limit).attempt_headers(shown);
                 GrpcService::ByServiceConfig(layer.layer(plain))
             }

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use crate::client::{RunningProxy, text};
 
 /// The head, the body and the trailers of a unary call.
-async fn unary(proxy: &RunningProxy, path: &str, timeout: &str) -> (Response<Bytes>, HeaderMap) {
+pub(crate) async fn unary(proxy: &RunningProxy, path: &str, timeout: &str) -> (Response<Bytes>, HeaderMap) {
     let stream = TcpStream::connect(proxy.address).await.expect("it listens");
     let handshake =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
@@ -30,14 +30,16 @@ async fn unary(proxy: &RunningProxy, path: &str, timeout: &str) -> (Response<Byt
     (Response::from_parts(head, collected.to_bytes()), trailers)
 }
 
-fn answer() -> Reaction {
+pub(crate) fn answer() -> Reaction {
     Reaction::ok(&b"\0\0\0\0\x02ok"[..])
         .header("content-type", "application/grpc")
         .trailer("grpc-status", "0")
 }
 
-fn unavailable() -> Reaction {
-    Reaction::ok("").header("content-type", "application/grpc").header("grpc-status", "14")
+/// A status without a message.
+pub(crate) fn status(code: u8) -> Reaction {
+    let code = code.to_string();
+    Reaction::ok("").header("content-type", "application/grpc").header("grpc-status", &code)
 }
 
 fn route(server: &TestServer) -> String {
@@ -50,7 +52,7 @@ fn route(server: &TestServer) -> String {
 
 #[tokio::test]
 async fn a_method_that_may_be_called_again_is() {
-    let server = TestServer::start(Script::of([unavailable(), answer()])).await;
+    let server = TestServer::start(Script::of([status(14), answer()])).await;
     let proxy = RunningProxy::start(&route(&server)).await;
     let (reply, trailers) = unary(&proxy, "/shop.Orders/Get", "5S").await;
     assert_eq!((reply.status().as_u16(), &reply.body()[..]), (200, &b"\0\0\0\0\x02ok"[..]));
@@ -67,7 +69,7 @@ async fn a_method_that_may_be_called_again_is() {
 
 #[tokio::test]
 async fn a_method_that_no_route_lists_is_called_once() {
-    let server = TestServer::start(Script::always(unavailable())).await;
+    let server = TestServer::start(Script::always(status(14))).await;
     let proxy = RunningProxy::start(&route(&server)).await;
     let (reply, _) = unary(&proxy, "/shop.Orders/Create", "5S").await;
     assert_eq!(text(reply.headers(), "grpc-status"), "14", "the server's own status");

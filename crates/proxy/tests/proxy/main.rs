@@ -7,6 +7,7 @@ mod grpc;
 mod life;
 mod refusals;
 mod retries;
+mod service_config;
 mod streams;
 mod tls;
 mod tunnels;

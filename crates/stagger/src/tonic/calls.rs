@@ -103,6 +103,15 @@ impl<Z, L, D> GrpcCalls<Z, L, D> {
         GrpcCalls { retrier, destinations, config, methods, idempotent, retried, settings }
     }
 
+    /// The same calls by the entries of a service config, with the ledger that they have.
+    pub(super) fn configured_beside(self, config: ServiceConfig) -> Self {
+        let Self { retrier, destinations, idempotent, retried, settings, .. } = self;
+        let shared = once(retrier.policy(), &config);
+        let retrier = retrier.under(shared);
+        let (config, methods) = (Some(Arc::new(config)), Arc::default());
+        Self { retrier, destinations, config, methods, idempotent, retried, settings }
+    }
+
     pub(super) const fn otlp(mut self) -> Self {
         self.retried = Retried::OTLP;
         self

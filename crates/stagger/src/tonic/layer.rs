@@ -59,7 +59,8 @@ impl<Z, L, D> GrpcLayer<Z, L, D> {
     ///
     /// Of the policy before remain what a service config cannot say: time limit of one attempt,
     /// breaker, hints, and the deadline of methods without a `timeout`. A method without an entry gets
-    /// one attempt. The ledger is a new one, because budgets of two kinds cannot share one.
+    /// one attempt. The ledger is a new one, because budgets of two kinds cannot share one;
+    /// [`service_config_beside`](Self::service_config_beside) keeps that of the retrier.
     ///
     /// ```
     /// use stagger::service_config::ServiceConfig;
@@ -82,6 +83,33 @@ impl<Z, L, D> GrpcLayer<Z, L, D> {
     /// ```
     pub fn service_config(self, config: ServiceConfig) -> GrpcLayer<Z, LocalLedger, D> {
         GrpcLayer { calls: self.calls.configured(config) }
+    }
+
+    /// Takes the policy of each method from a service config, as [`service_config`](Self::service_config), and keeps
+    /// the ledger of the retrier: budget and breaker are shared with the other calls of that ledger.
+    ///
+    /// The budget is then the ledger's own. For that of `retryThrottling`, make the ledger under a policy with
+    /// [`ServiceConfig::throttling`] as its budget.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use stagger::service_config::ServiceConfig;
+    /// use stagger::tonic::GrpcLayer;
+    /// use stagger::{LocalLedger, Policy, Retrier, TokioTime};
+    /// let config: ServiceConfig = serde_json::from_str(
+    ///     r#"{ "retryThrottling": { "maxTokens": 10, "tokenRatio": 0.1 } }"#,
+    /// )?;
+    /// let throttling = config.throttling().ok_or("it throttles")?;
+    /// let policy = Policy::builder().budget(throttling).build()?;
+    /// let ledger = Arc::new(LocalLedger::new(&policy));
+    /// let retrier = Retrier::new(policy, TokioTime).with_ledger(Arc::clone(&ledger));
+    /// let layer = GrpcLayer::new(retrier).service_config_beside(config);
+    /// assert_eq!(Arc::strong_count(&ledger), 2, "the layer has it too");
+    /// # let _ = layer;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn service_config_beside(self, config: ServiceConfig) -> Self {
+        Self { calls: self.calls.configured_beside(config) }
     }
 
     /// Decides by the address which method may be called twice. Of the others only failures

@@ -58,7 +58,8 @@
 //! `grpc-previous-rpc-attempts` from the second attempt on; a transparent retry is none. A call for a caller that
 //! repeats its own ([`InboundLayer`](crate::tower::InboundLayer)) adds the attempts of that one. `grpc-timeout`
 //! is what is left of the deadline, never rounded up; a `grpc-timeout` of the caller's own
-//! ([`Request::set_timeout`](tonic::Request::set_timeout)) shortens the deadline of the call.
+//! ([`Request::set_timeout`](tonic::Request::set_timeout)) shortens the deadline of the call. Attempts after the first
+//! have their [`AttemptInfo`](crate::AttemptInfo) among their extensions.
 //!
 //! # What the caller gets
 //!

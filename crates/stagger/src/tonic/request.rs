@@ -128,6 +128,10 @@ impl GrpcRequest {
             parts.headers.insert(PREVIOUS_ATTEMPTS, HeaderValue::from(previous));
         }
         attempt_headers.write(info, &mut parts.headers);
+        // Extensions are three allocations, and of a first attempt the head tells enough.
+        if info.number > 1 {
+            parts.extensions.insert(*info);
+        }
         if let Some(left) = info.remaining {
             timeout::tell(&mut parts.headers, left);
         }
