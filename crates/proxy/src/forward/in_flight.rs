@@ -7,22 +7,22 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
-use tokio::sync::OwnedSemaphorePermit;
 
+use super::route_state::RoutePlace;
 use crate::destination::BoxError;
 use crate::edge::ServedRequest;
 
 /// The places that a call holds until its reply has been read: of its route, and of its connection.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
-    _route: Option<OwnedSemaphorePermit>,
+    _route: Option<RoutePlace>,
     request: Option<ServedRequest>,
 }
 
 impl Held {
     /// A call of a route, on a client's connection.
-    pub(crate) const fn new(
-        route: Option<OwnedSemaphorePermit>,
+    pub(super) const fn new(
+        route: Option<RoutePlace>,
         request: Option<ServedRequest>,
     ) -> Self {
         Self { _route: route, request }

@@ -8,6 +8,7 @@ mod in_flight;
 mod refusal;
 mod request;
 mod route;
+mod route_state;
 mod route_table;
 mod tunnel;
 

@@ -58,7 +58,7 @@ pub(crate) async fn forward(
                     reply
                 }
                 Err(refusal) => {
-                    route.refusals.add(noted(&refusal));
+                    route.state.refusals.add(noted(&refusal));
                     tracing::debug!(
                         route = route.settings.name,
                         stop = refusal.stop,
@@ -161,13 +161,13 @@ async fn answer(
     (request, authority): (Request<Incoming>, Authority),
     exchange: ServedRequest,
 ) -> Result<Response<ReplyBody>, OwnReply> {
-    let Some(permit) = route.enter() else {
+    let Some(place) = route.enter() else {
         let most = route.settings.max_in_flight;
         let why = format!("the route has its {most} calls in flight");
         return Err(OwnReply::for_now("in_flight_limit", why, FULL));
     };
     let watch = exchange.watch();
-    let held = Held::new(Some(permit), Some(exchange));
+    let held = Held::new(Some(place), Some(exchange));
     if let Some(tunnels) = &route.tunnels {
         return tunnels.open(request, (&authority, held)).await;
     }

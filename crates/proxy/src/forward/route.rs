@@ -1,7 +1,7 @@
 //! A route at work: its upstreams, their clients and services, its limit and its figures.
 
 use std::future::{Ready, ready};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use http::{Method, Request, Uri};
@@ -9,9 +9,9 @@ use stagger::http::{AttemptHeaders, HttpReplies, IdempotencyKey};
 use stagger::tonic::{Grpc, GrpcLayer};
 use stagger::tower::{HttpLayer, HttpService, Idempotent, StaggerLayer, Unchanged};
 use stagger::{Policy, Retrier, TokioTime};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_layer::Layer;
 
+use super::route_state::{RoutePlace, RouteState};
 use super::tunnel::Tunnels;
 use crate::config::{
     AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault, UpstreamUrl,
@@ -20,7 +20,7 @@ use crate::destination::{
     AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, UpstreamClients,
     UpstreamErrors, UpstreamServer,
 };
-use crate::stats::{DestinationStats, RefusalLog, RouteSnapshot};
+use crate::stats::{DestinationStats, RouteSnapshot};
 
 /// The requests that may be sent twice, by the rules of a route.
 #[derive(Clone, Debug)]
@@ -79,14 +79,12 @@ pub(crate) struct Route {
     pub(super) tunnels: Option<Tunnels>,
     /// The upstream whose turn it is.
     turn: AtomicUsize,
-    in_flight: Arc<Semaphore>,
-    in_flight_refused: AtomicU64,
-    pub(crate) refusals: RefusalLog,
+    pub(super) state: Arc<RouteState>,
 }
 
 impl Route {
-    /// The route of these settings, with ledgers of `registry`. Figures of a destination are those of `before`, where its
-    /// policy is the same.
+    /// The route of these settings, with ledgers of `registry`. Calls in flight and refusals are those of `before`, the
+    /// route of this name, and so are the figures of a destination, where its policy is the same.
     ///
     /// # Errors
     /// Files that cannot be read, and TLS settings that cannot be used.
@@ -125,10 +123,8 @@ impl Route {
                 tunnels = Some(Tunnels::new(&settings.policy, dialer, kept));
             }
         }
-        let in_flight = Arc::new(Semaphore::new(settings.max_in_flight));
-        let refusals = RefusalLog::default();
-        let (turn, in_flight_refused) = (AtomicUsize::new(0), AtomicU64::new(0));
-        Ok(Self { settings, services, tunnels, turn, in_flight, in_flight_refused, refusals })
+        let state = before.map(|before| Arc::clone(&before.state)).unwrap_or_default();
+        Ok(Self { settings, services, tunnels, turn: AtomicUsize::new(0), state })
     }
 
     /// The upstream of this URL, if its ledger follows this policy.
@@ -141,12 +137,8 @@ impl Route {
     }
 
     /// A place for one call; `None` when all are taken.
-    pub(super) fn enter(&self) -> Option<OwnedSemaphorePermit> {
-        let permit = Arc::clone(&self.in_flight).try_acquire_owned().ok();
-        if permit.is_none() {
-            self.in_flight_refused.fetch_add(1, Ordering::Relaxed);
-        }
-        permit
+    pub(super) fn enter(&self) -> Option<RoutePlace> {
+        self.state.enter(self.settings.max_in_flight)
     }
 
     /// The upstream whose turn it is, or the next one whose breaker is not open. The attempts of a call all go to
@@ -161,7 +153,7 @@ impl Route {
 
     /// Its figures.
     pub(crate) fn snapshot(&self) -> RouteSnapshot {
-        let max_in_flight = self.settings.max_in_flight;
+        let (in_flight, in_flight_refused) = self.state.figures();
         let destinations = match &self.tunnels {
             Some(tunnels) => tunnels.snapshots(),
             None => self.services.iter().map(|it| it.upstream.snapshot()).collect(),
@@ -169,11 +161,11 @@ impl Route {
         RouteSnapshot {
             name: self.settings.name.clone(),
             listen: self.settings.listen,
-            in_flight: max_in_flight.saturating_sub(self.in_flight.available_permits()),
-            max_in_flight,
-            in_flight_refused: self.in_flight_refused.load(Ordering::Relaxed),
+            in_flight,
+            max_in_flight: self.settings.max_in_flight,
+            in_flight_refused,
             destinations,
-            refusals: self.refusals.last(),
+            refusals: self.state.refusals.last(),
         }
     }
 }

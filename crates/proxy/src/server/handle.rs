@@ -50,8 +50,9 @@ impl ProxyHandle {
         self.state.addresses().1
     }
 
-    /// Takes new routes in place of the old ones, without dropping a call. Budgets, breakers and figures of routes
-    /// whose name, policy and destinations are unchanged stay. Limits of clients, `admin` and the fleet stay as they
+    /// Takes new routes in place of the old ones, without dropping a call. A route of the same name keeps its calls in
+    /// flight and its refusals; a destination of the same policy keeps its budget, its breaker, its limits and its
+    /// figures. Limits of clients, `admin` and the fleet stay as they
     /// were when the proxy started.
     ///
     /// # Errors

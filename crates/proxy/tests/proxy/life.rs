@@ -140,3 +140,54 @@ async fn a_tunnel_outlived_its_proxy() {
         tokio::task::yield_now().await;
     }
 }
+
+#[tokio::test]
+async fn a_reload_doubled_a_limit_and_forgot_the_refusals() {
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
+    let routes = |most: usize| {
+        format!("[route.api]\nupstream = '{}'\nmax_in_flight = {most}\n", server.url(""))
+    };
+    let proxy = RunningProxy::start(&routes(1)).await;
+    let mut held = TcpStream::connect(proxy.address).await.expect("it listens");
+    held.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("it reads");
+    server.until_taken(1).await;
+    // Under another policy too the limit is the route's.
+    let changed = routes(1).replace("upstream = '", "policy = 'webhook'\nupstream = '");
+    for text in [routes(1), changed, routes(1)] {
+        proxy.handle.reload(&settings(&text)).await.expect("good settings");
+        let refused = proxy.ask("GET", "/").await;
+        assert_eq!(text_of(&refused), "in_flight_limit", "{text}");
+    }
+    let route = &proxy.handle.snapshot().routes[0];
+    assert_eq!((route.in_flight, route.in_flight_refused, route.refusals.len()), (1, 3, 3));
+    proxy.handle.reload(&settings(&routes(2))).await.expect("good settings");
+    let mut second = TcpStream::connect(proxy.address).await.expect("it listens");
+    second.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("it reads");
+    server.until_taken(2).await;
+    assert_eq!(text_of(&proxy.ask("GET", "/").await), "in_flight_limit", "two are two");
+    drop((held, second));
+    while proxy.handle.snapshot().routes[0].in_flight > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_reload_doubled_the_concurrency_limit_of_a_policy() {
+    let server = TestServer::start(Script::always(Reaction::hang())).await;
+    let routes = format!(
+        "[route.api]\nupstream = '{}'\npolicy = {{ concurrency_limit = {{ max_concurrent = 1 }} }}\n",
+        server.url("")
+    );
+    let proxy = RunningProxy::start(&routes).await;
+    let mut held = TcpStream::connect(proxy.address).await.expect("it listens");
+    held.write_all(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("it reads");
+    server.until_taken(1).await;
+    let more = format!("{routes}keep_host = true\n");
+    proxy.handle.reload(&settings(&more)).await.expect("good settings");
+    assert_eq!(text_of(&proxy.ask("GET", "/").await), "concurrency_limited");
+    assert_eq!(server.taken(), 1);
+}
+
+fn text_of(refused: &http::Response<bytes::Bytes>) -> &str {
+    text(refused.headers(), "stagger-stop")
+}
