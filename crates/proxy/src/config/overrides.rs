@@ -153,7 +153,10 @@ mod tests {
             refused("--", &[("redis", "redis://other"), ("redis_file", "x")]),
             "--redis and --redis-file: must be one of both"
         );
-        assert_eq!(refused("--", &[("redis_file", "")]), "--redis-file: redis_file = : must be the path of a file");
+        assert_eq!(
+            refused("--", &[("redis_file", "")]),
+            "--redis-file: redis_file = : must be the path of a file"
+        );
         assert_eq!(settings.fleet, before, "nothing is set by halves");
     }
 }

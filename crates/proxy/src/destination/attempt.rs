@@ -14,6 +14,7 @@ use stagger::AttemptInfo;
 use tower_service::Service;
 
 use super::attempt_headers::AttemptHeaderSet;
+use super::attempt_kind::AttemptKind;
 use super::clients::UpstreamClient;
 use super::outcome::BoxError;
 use super::upstream::UpstreamServer;
@@ -29,18 +30,18 @@ pub(crate) struct AttemptService {
     client: UpstreamClient,
     upstream: Arc<UpstreamServer>,
     headers: Arc<AttemptHeaderSet>,
-    grpc: bool,
+    kind: AttemptKind,
 }
 
 impl AttemptService {
-    /// The attempts of a client, of gRPC if `grpc`.
+    /// The attempts of a client, which are of this kind.
     pub(crate) fn new(
         client: UpstreamClient,
         upstream: Arc<UpstreamServer>,
         headers: Arc<AttemptHeaderSet>,
-        grpc: bool,
+        kind: AttemptKind,
     ) -> Self {
-        Self { client, upstream, headers, grpc }
+        Self { client, upstream, headers, kind }
     }
 }
 
@@ -61,11 +62,12 @@ where
         let (mut head, body) = request.into_parts();
         tell_time_left(&mut head);
         self.headers.write(&mut head.headers);
-        self.upstream.stats.attempt();
+        let number = head.extensions.get::<AttemptInfo>().map_or(1, |attempt| attempt.number);
+        self.upstream.stats.attempt(self.kind.copy(number, head.uri.path()));
         let watch = head.extensions.remove::<BodyWatch>();
         let body = AwaitedBody::new(body.map_err(Into::into).boxed_unsync(), watch);
         let reply = self.client.request(Request::from_parts(head, body));
-        let (upstream, grpc) = (Arc::clone(&self.upstream), self.grpc);
+        let (upstream, grpc) = (Arc::clone(&self.upstream), self.kind.is_grpc());
         Box::pin(async move {
             match reply.await {
                 Ok(reply) => {

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod attempt_headers;
+mod attempt_kind;
 mod clients;
 mod connector;
 mod fleet_ledgers;
@@ -13,6 +14,7 @@ mod upstream;
 
 pub(crate) use attempt::AttemptService;
 pub(crate) use attempt_headers::AttemptHeaderSet;
+pub(crate) use attempt_kind::{AttemptKind, GrpcCopies};
 pub(crate) use clients::UpstreamClients;
 pub(crate) use connector::Dialer;
 pub use fleet_ledgers::fleet_ledgers;

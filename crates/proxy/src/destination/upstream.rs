@@ -8,7 +8,7 @@ use stagger::{Clock, KeptLedger, Span, TokioTime};
 
 use super::ledger::DestinationLedger;
 use crate::config::UpstreamUrl;
-use crate::stats::{DestinationSnapshot, DestinationStats};
+use crate::stats::{DestinationSnapshot, DestinationStats, StoreSnapshot};
 
 /// One upstream. It outlives a reload of the settings that leaves its route as it was.
 #[derive(Debug)]
@@ -38,16 +38,21 @@ pub(crate) fn snapshot(
 ) -> DestinationSnapshot {
     let [calls, attempts, succeeded, errors] = stats.totals();
     let now = TokioTime.now();
+    let [retries, hedges] = stats.copies();
     let paused = (&mut &*ledger).paused_until(now);
+    let shared = ledger.shared().map(|shared| shared.stats(now));
     DestinationSnapshot {
         name: name.to_owned(),
         calls,
         attempts,
+        retries,
+        hedges,
         succeeded,
         errors,
         replies: stats.replies(),
         stops: stats.all_stops(),
-        ledger: ledger.stats(now),
+        ledger: shared.as_ref().map_or_else(|| ledger.stats(now), |shared| shared.ledger),
+        store: shared.as_ref().and_then(StoreSnapshot::of),
         cool_off: paused.map_or(Span::ZERO, |until| until - now),
     }
 }

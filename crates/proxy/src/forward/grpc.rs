@@ -7,6 +7,7 @@ use stagger::{CallReport, Cause, Stop};
 use tonic::body::Body;
 use tower_service::Service;
 
+use super::body_memory::CountedBody;
 use super::fields::strip_hop_by_hop;
 use super::http_call::{may_come_back, time_to_wait};
 use super::in_flight::{Held, ReplyBody};
@@ -16,7 +17,7 @@ use super::route::{GrpcService, Route, UpstreamServices};
 /// Makes the call of a request that goes to this upstream.
 pub(super) async fn call(
     (route, services): (&Route, &UpstreamServices),
-    request: Request<Incoming>,
+    request: Request<CountedBody<Incoming>>,
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let stats = &services.upstream.stats;

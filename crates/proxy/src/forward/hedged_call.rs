@@ -13,6 +13,7 @@ use stagger::tower::Idempotent;
 use stagger::{AttemptInfo, CallReport, Classifier, Clock, Outcome, Stop, TokioTime, Verdict};
 use tower_service::Service;
 
+use super::body_memory::CountedBody;
 use super::http_call::{passed_on, refused};
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
@@ -23,7 +24,7 @@ use crate::destination::{BoxError, UpstreamErrors};
 /// Makes the call of a request that goes to this upstream.
 pub(super) async fn call(
     (route, services): (&Route, &UpstreamServices),
-    mut request: Request<Incoming>,
+    mut request: Request<CountedBody<Incoming>>,
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let (upstream, rules) = (&*services.upstream, &route.settings.retry);

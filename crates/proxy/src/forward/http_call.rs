@@ -11,6 +11,7 @@ use stagger::{Cause, Clock, Done, Error, Span, Stop, TokioTime};
 use stagger_core::classify::sources;
 use tower_service::Service;
 
+use super::body_memory::CountedBody;
 use super::fields::set_upgrade;
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
@@ -23,7 +24,7 @@ pub(super) type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
 /// Makes the call of a request that goes to this upstream.
 pub(super) async fn call(
     (route, services): (&Route, &UpstreamServices),
-    request: Request<Incoming>,
+    request: Request<CountedBody<Incoming>>,
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let upstream = &*services.upstream;
@@ -36,7 +37,7 @@ pub(super) async fn call(
 /// Makes the call of a request that wants to switch to `protocol`. The switch of the server is that of the client.
 pub(super) async fn upgrade(
     (route, services): (&Route, &UpstreamServices),
-    (request, client): (Request<Incoming>, hyper::upgrade::OnUpgrade),
+    (request, client): (Request<CountedBody<Incoming>>, hyper::upgrade::OnUpgrade),
     held: Held,
 ) -> Result<Response<ReplyBody>, OwnReply> {
     let upstream = &*services.upstream;

@@ -21,10 +21,7 @@ pub(crate) struct Held {
 
 impl Held {
     /// A call of a route, on a client's connection.
-    pub(super) const fn new(
-        route: Option<RoutePlace>,
-        request: Option<ServedRequest>,
-    ) -> Self {
+    pub(super) const fn new(route: Option<RoutePlace>, request: Option<ServedRequest>) -> Self {
         Self { _route: route, request }
     }
 

@@ -1,5 +1,6 @@
 //! The way of a request: its route, its call under the route's policy, and the reply.
 
+mod body_memory;
 mod fields;
 mod grpc;
 mod hedged_call;

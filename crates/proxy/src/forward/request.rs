@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use stagger::Span;
 use stagger::http::{CallerDeadline, InboundAttempt};
 
+use super::body_memory::CountedBody;
 use super::fields::{add_via, asked_upgrade, set_forwarded, strip_hop_by_hop};
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::{OwnReply, STAGGER_STOP};
@@ -84,6 +85,7 @@ pub(crate) async fn forward(
 fn noted(refusal: &OwnReply) -> Refusal {
     Refusal {
         at: None,
+        route: None,
         destination: refusal.destination.clone(),
         stop: refusal.stop,
         status: refusal.status.as_u16(),
@@ -178,6 +180,7 @@ async fn answer(
     let grpc = is_grpc(request.method(), request.headers());
     let protocol = asked_upgrade(request.headers(), request.version());
     let (head, body) = request.into_parts();
+    let body = CountedBody::new(body, route.state.bodies.clone());
     let mut request = Request::from_parts(head, ());
     let client = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
     let mut request = outgoing(route, caller, (request, authority), &services.upstream.url)?;

@@ -13,14 +13,12 @@ use tower_layer::Layer;
 
 use super::route_state::{RoutePlace, RouteState};
 use super::tunnel::Tunnels;
-use crate::config::{
-    AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault, UpstreamUrl,
-};
+use crate::config::{AddedKey, RetryRules, RouteSettings, RouteTarget, SettingsFault, UpstreamUrl};
 use crate::destination::{
-    AttemptHeaderSet, AttemptService, DestinationLedger, Dialer, LedgerRegistry, UpstreamClients,
-    UpstreamErrors, UpstreamServer,
+    AttemptHeaderSet, AttemptKind, AttemptService, DestinationLedger, Dialer, GrpcCopies,
+    LedgerRegistry, UpstreamClients, UpstreamErrors, UpstreamServer,
 };
-use crate::stats::{DestinationStats, RouteSnapshot};
+use crate::stats::{DestinationStats, Refusal, RouteSnapshot};
 
 /// The requests that may be sent twice, by the rules of a route.
 #[derive(Clone, Debug)]
@@ -164,9 +162,14 @@ impl Route {
             in_flight,
             max_in_flight: self.settings.max_in_flight,
             in_flight_refused,
+            body_bytes: self.state.bodies.bytes(),
             destinations,
-            refusals: self.state.refusals.last(),
         }
+    }
+
+    /// Its last refusals.
+    pub(crate) fn refusals(&self) -> Vec<Refusal> {
+        self.state.refusals.last(Some(&self.settings.name))
     }
 }
 
@@ -179,13 +182,13 @@ impl UpstreamServices {
     ) -> Self {
         let rules = Repeats(Arc::new(settings.retry.clone()));
         let retrier = Retrier::new(settings.policy, TokioTime).named(constant(&settings.name));
-        let attempts = |client: &_, grpc| {
+        let attempts = |client: &_, kind| {
             let client = Clone::clone(client);
-            AttemptService::new(client, Arc::clone(&upstream), Arc::clone(headers), grpc)
+            AttemptService::new(client, Arc::clone(&upstream), Arc::clone(headers), kind)
         };
         let own = retrier.with_ledger(Arc::clone(&upstream.ledger));
         let layer = http_layer(settings, own.clone(), &rules);
-        let plain = attempts(&clients.grpc, true);
+        let plain = attempts(&clients.grpc, AttemptKind::Grpc(grpc_copies(settings)));
         let shown = AttemptHeaders::new().number();
         let grpc = match &settings.service_config {
             Some(config) => {
@@ -199,10 +202,19 @@ impl UpstreamServices {
                 GrpcService::ByRoute(layer.layer(plain))
             }
         };
-        let plain = attempts(&clients.http, false);
-        let http = layer.layer(plain.clone());
-        let upgrade = layer.layer(attempts(&clients.upgrade, false));
-        Self { upstream, retrier: own, repeats: rules, attempts: plain, http, upgrade, grpc }
+        let http = layer.layer(attempts(&clients.http, AttemptKind::OneByOne));
+        let upgrade = layer.layer(attempts(&clients.upgrade, AttemptKind::OneByOne));
+        let attempts = attempts(&clients.http, AttemptKind::Hedged);
+        Self { upstream, retrier: own, repeats: rules, attempts, http, upgrade, grpc }
+    }
+}
+
+/// The kind of the attempts that follow the first one of a gRPC call.
+fn grpc_copies(settings: &RouteSettings) -> GrpcCopies {
+    match &settings.service_config {
+        Some(config) => GrpcCopies::ByMethod(Arc::new(config.clone())),
+        None if settings.policy.hedge().is_some() => GrpcCopies::Hedges,
+        None => GrpcCopies::Retries,
     }
 }
 

@@ -1,8 +1,9 @@
-//! The part of a route that outlives its settings: the calls in flight, and the last refusals.
+//! The part of a route that outlives its settings: the calls in flight, their bodies in memory, and the last refusals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use super::body_memory::BodyMemory;
 use crate::stats::RefusalLog;
 
 /// The state of the routes of one name, kept over every reload that has a route of this name. Calls that began under
@@ -12,6 +13,7 @@ pub(super) struct RouteState {
     in_flight: AtomicUsize,
     in_flight_refused: AtomicU64,
     pub(super) refusals: RefusalLog,
+    pub(super) bodies: BodyMemory,
 }
 
 /// The place of one call in flight, until dropped.

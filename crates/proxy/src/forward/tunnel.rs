@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
 use crate::destination::{BoxError, DestinationLedger, Dialer, UpstreamErrors, snapshot};
-use crate::stats::{DestinationSnapshot, DestinationStats};
+use crate::stats::{AttemptCopy, DestinationSnapshot, DestinationStats};
 
 /// Destinations of one route whose breakers are kept: a pattern such as `*.example.com` names any number.
 const MAX_DESTINATIONS: usize = 1000;
@@ -84,7 +84,7 @@ impl Tunnels {
         let uri = Uri::builder().scheme("http").authority(to.clone()).path_and_query("/").build();
         let uri = uri.map_err(|error| malformed(&error.to_string()))?;
         let attempt = || {
-            destination.stats.attempt();
+            destination.stats.attempt(AttemptCopy::First);
             self.dialer.connect(uri.clone())
         };
         let connecting = retrier.retry(attempt).classified_by(ByConnect);

@@ -14,11 +14,13 @@ use crate::stats::{DestinationSnapshot, RouteSnapshot, Snapshot};
 type DestinationFamily = (&'static str, &'static str, fn(&DestinationSnapshot) -> Option<u64>);
 
 /// Counters of destinations. Those of a ledger are the same for all routes that share it.
-const COUNTERS: [DestinationFamily; 10] = [
+const COUNTERS: [DestinationFamily; 16] = [
     ("stagger_proxy_calls_total", "Calls that were made or refused.", |it| Some(it.calls)),
     ("stagger_proxy_attempts_total", "Attempts of calls, the first ones included.", |it| {
         Some(it.attempts)
     }),
+    ("stagger_proxy_retries_total", "Attempts after one that failed.", |it| Some(it.retries)),
+    ("stagger_proxy_hedges_total", "Attempts beside one that is slow.", |it| Some(it.hedges)),
     ("stagger_proxy_calls_succeeded_total", "Calls that succeeded.", |it| Some(it.succeeded)),
     ("stagger_proxy_attempt_errors_total", "Attempts that brought no reply.", |it| Some(it.errors)),
     ("stagger_proxy_budget_grants_total", "Retries that the budget granted.", |it| {
@@ -29,6 +31,20 @@ const COUNTERS: [DestinationFamily; 10] = [
     }),
     ("stagger_proxy_budget_refunds_total", "Grants given back without an attempt.", |it| {
         Some(it.ledger.refunds)
+    }),
+    ("stagger_proxy_budget_leased_total", "Permits that the fleet's store granted.", |it| {
+        it.store.map(|store| store.leased)
+    }),
+    ("stagger_proxy_budget_lease_denied_total", "Permits that the store did not grant.", |it| {
+        it.store.map(|store| store.lease_denied)
+    }),
+    (
+        "stagger_proxy_budget_local_granted_total",
+        "Retries granted by this proxy alone, because the store did not answer.",
+        |it| it.store.map(|store| store.local_granted),
+    ),
+    ("stagger_proxy_budget_store_outages_total", "Times that the store stopped to answer.", |it| {
+        it.store.map(|store| store.outages)
     }),
     ("stagger_proxy_breaker_opened_total", "Times that the breaker opened.", |it| {
         it.ledger.breaker.map(|_| it.ledger.breaker_opened)
@@ -116,6 +132,14 @@ fn of_routes(page: &mut Exposition, routes: &[RouteSnapshot]) {
     for route in routes {
         page.sample(&[("route", &route.name)], route.in_flight_refused);
     }
+    page.family(
+        "stagger_proxy_body_memory_bytes",
+        Gauge,
+        "Bytes of request bodies in memory, for another attempt or on their way to an upstream.",
+    );
+    for route in routes {
+        page.sample(&[("route", &route.name)], route.body_bytes);
+    }
 }
 
 fn of_destinations(page: &mut Exposition, routes: &[RouteSnapshot]) {
@@ -148,6 +172,22 @@ fn of_destinations(page: &mut Exposition, routes: &[RouteSnapshot]) {
     each(routes, |labels, it| match it.ledger.level.retries {
         u64::MAX => page.sample(&labels, "+Inf"),
         retries => page.sample(&labels, retries),
+    });
+    page.family(
+        "stagger_proxy_budget_store_up",
+        Gauge,
+        "1 while the fleet's store answers, else 0.",
+    );
+    each(routes, |labels, it| {
+        if let Some(store) = it.store {
+            page.sample(&labels, u8::from(store.up));
+        }
+    });
+    page.family("stagger_proxy_budget_permits", Gauge, "Leased permits that are left.");
+    each(routes, |labels, it| {
+        if let Some(store) = it.store {
+            page.sample(&labels, store.permits);
+        }
     });
     page.family("stagger_proxy_breaker_state", Gauge, "1 for the breaker's state, 0 for others.");
     each(routes, |[route, destination], it| {
@@ -196,7 +236,7 @@ mod tests {
         for name in words("stagger_proxy").iter().map(|rest| format!("stagger_proxy{rest}")) {
             assert!(set.contains(&name), "{name} has a description");
         }
-        assert_eq!(set.len(), 24, "{text}");
+        assert_eq!(set.len(), 33, "{text}");
     }
 
     #[test]
@@ -210,6 +250,12 @@ mod tests {
             r#"stagger_proxy_breaker_state{route="orders",destination="https://a.example:443",state="closed"} 1"#,
             r#"stagger_proxy_cool_off_seconds{route="orders",destination="https://a.example:443"} 2.5"#,
             r#"stagger_proxy_in_flight{route="orders"} 2"#,
+            r#"stagger_proxy_body_memory_bytes{route="orders"} 12288"#,
+            r#"stagger_proxy_retries_total{route="orders",destination="https://a.example:443"} 1"#,
+            r#"stagger_proxy_hedges_total{route="orders",destination="https://a.example:443"} 0"#,
+            r#"stagger_proxy_budget_store_up{route="orders",destination="https://a.example:443"} 0"#,
+            r#"stagger_proxy_budget_permits{route="orders",destination="https://a.example:443"} 3"#,
+            r#"stagger_proxy_budget_local_granted_total{route="orders",destination="https://a.example:443"} 7"#,
             "stagger_proxy_connections 3",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in\n{text}");

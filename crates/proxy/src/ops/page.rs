@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 use stagger::{Instant, Span};
-use stagger_text::{Timestamp, brief, percent, whole};
+use stagger_text::{Timestamp, brief, percent, shown_size, whole};
 
 use super::metrics::state_name;
 use super::reply::{of_type, text};
@@ -35,6 +35,7 @@ struct RoutePart {
     name: String,
     listen: String,
     in_flight: String,
+    bodies: String,
     destinations: Vec<DestinationRow>,
 }
 
@@ -44,11 +45,15 @@ struct DestinationRow {
     calls: String,
     /// Attempts a call, or a dash before the first one.
     attempts: String,
+    retries: String,
+    hedges: String,
     succeeded: String,
     breaker: &'static str,
     /// The rest of the breaker's open time.
     breaker_left: Option<String>,
     budget: String,
+    /// The state of the fleet's store, and its class of style.
+    store: Option<(&'static str, &'static str)>,
     cool_off: Option<String>,
 }
 
@@ -63,8 +68,8 @@ struct RefusalRow {
 }
 
 /// Answers with the page.
-pub(super) fn answer(snapshot: &Snapshot) -> Response<Full<Bytes>> {
-    match AdminPage::of(snapshot).render() {
+pub(super) fn answer(snapshot: &Snapshot, refusals: Vec<Refusal>) -> Response<Full<Bytes>> {
+    match AdminPage::of(snapshot, refusals).render() {
         Ok(page) => of_type(StatusCode::OK, "text/html; charset=utf-8", page),
         Err(error) => {
             tracing::error!(%error, "page not made");
@@ -79,22 +84,14 @@ pub(super) fn style() -> Response<Full<Bytes>> {
 }
 
 impl AdminPage {
-    fn of(snapshot: &Snapshot) -> Self {
-        let unrouted = snapshot.unrouted_refusals.iter().map(|refusal| ("none", refusal));
-        let of_routes = snapshot
-            .routes
-            .iter()
-            .flat_map(|route| route.refusals.iter().map(|refusal| (route.name.as_str(), refusal)));
-        let mut refusals: Vec<(&str, &Refusal)> = unrouted.chain(of_routes).collect();
-        refusals.sort_by_key(|(_, refusal)| std::cmp::Reverse(refusal.at));
-        refusals.truncate(MOST_REFUSALS);
+    fn of(snapshot: &Snapshot, refusals: Vec<Refusal>) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             draining: snapshot.draining,
             reload_fault: snapshot.reload_fault.clone(),
             connections: of_most(snapshot.connections, snapshot.max_connections),
             routes: snapshot.routes.iter().map(|route| RoutePart::of(route, snapshot.at)).collect(),
-            refusals: refusals.into_iter().map(RefusalRow::of).collect(),
+            refusals: refusals.into_iter().take(MOST_REFUSALS).map(RefusalRow::of).collect(),
         }
     }
 }
@@ -109,6 +106,7 @@ impl RoutePart {
             name: route.name.clone(),
             listen: route.listen.to_string(),
             in_flight: of_most(route.in_flight, route.max_in_flight),
+            bodies: shown_size(u64::try_from(route.body_bytes).unwrap_or(u64::MAX)),
             destinations: route.destinations.iter().map(row).collect(),
         }
     }
@@ -122,6 +120,8 @@ impl DestinationRow {
             calls: whole(destination.calls, BLANK),
             attempts: share(destination.attempts, destination.calls)
                 .map_or_else(|| "–".to_owned(), |attempts| format!("{attempts:.2}")),
+            retries: whole(destination.retries, BLANK),
+            hedges: whole(destination.hedges, BLANK),
             succeeded: share(destination.succeeded, destination.calls)
                 .map_or_else(|| "–".to_owned(), percent),
             breaker: ledger.breaker.map_or("none", state_name),
@@ -130,24 +130,28 @@ impl DestinationRow {
                 u64::MAX => "unlimited".to_owned(),
                 retries => whole(retries, BLANK),
             },
+            store: destination.store.map(|store| match store.up {
+                true => ("of the fleet", "closed"),
+                false => ("own part, the store is away", "open"),
+            }),
             cool_off: Some(destination.cool_off).filter(|left| *left > Span::ZERO).map(brief),
         }
     }
 }
 
 impl RefusalRow {
-    fn of((route, refusal): (&str, &Refusal)) -> Self {
+    fn of(refusal: Refusal) -> Self {
         let since = refusal.at.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
         let nanos = since.and_then(|since| u64::try_from(since.as_nanos()).ok());
         Self {
             at: nanos.map_or_else(String::new, |nanos| {
                 Timestamp(Instant::from_nanos(nanos)).to_string()
             }),
-            route: route.to_owned(),
+            route: refusal.route.unwrap_or_else(|| "none".to_owned()),
             stop: refusal.stop,
             status: refusal.status,
             attempts: refusal.attempts,
-            detail: refusal.detail.clone(),
+            detail: refusal.detail,
         }
     }
 }
@@ -171,6 +175,7 @@ pub(super) mod tests {
     use stagger::{LocalLedger, Policy};
 
     use super::*;
+    use crate::stats::StoreSnapshot;
 
     /// A proxy of one route, with a destination in trouble and a name that no page may believe.
     pub(in crate::ops) fn busy() -> Snapshot {
@@ -178,23 +183,26 @@ pub(super) mod tests {
         let policy = Policy::interactive();
         let policy = policy.to_builder().breaker(stagger::breaker::BreakerPlan::default()).build();
         let ledger = LocalLedger::new(&policy.expect("a policy")).stats(now);
-        let refusal = Refusal {
-            at: Some(UNIX_EPOCH + Duration::from_millis(1_700_000_000_123)),
-            destination: Some("https://a.example:443".to_owned()),
-            stop: "budget_empty",
-            status: 503,
-            attempts: 1,
-            detail: "<script>alert(1)</script>".to_owned(),
+        let store = StoreSnapshot {
+            up: false,
+            outages: 1,
+            permits: 3,
+            leased: 20,
+            lease_denied: 5,
+            local_granted: 7,
         };
         let destination = DestinationSnapshot {
             name: "https://a.example:443".to_owned(),
             calls: 9,
             attempts: 10,
+            retries: 1,
+            hedges: 0,
             succeeded: 6,
             errors: 0,
             replies: [0, 6, 0, 0, 4],
             stops: [("budget_empty", 3)].into_iter().collect(),
             ledger,
+            store: Some(store),
             cool_off: Span::from_millis(2_500),
         };
         Snapshot {
@@ -207,22 +215,33 @@ pub(super) mod tests {
             reloads: 1,
             reloads_refused: 1,
             reload_fault: Some("routes.toml: route.a.upstrem: unknown setting".to_owned()),
-            unrouted_refusals: Vec::new(),
             routes: vec![RouteSnapshot {
                 name: "orders".to_owned(),
                 listen: "127.0.0.1:7878".parse().expect("an address"),
                 in_flight: 2,
                 max_in_flight: 1_024,
                 in_flight_refused: 0,
+                body_bytes: 12 << 10,
                 destinations: vec![destination],
-                refusals: vec![refusal],
             }],
         }
     }
 
+    fn refusals() -> Vec<Refusal> {
+        vec![Refusal {
+            at: Some(UNIX_EPOCH + Duration::from_millis(1_700_000_000_123)),
+            route: Some("orders".to_owned()),
+            destination: Some("https://a.example:443".to_owned()),
+            stop: "budget_empty",
+            status: 503,
+            attempts: 1,
+            detail: "<script>alert(1)</script>".to_owned(),
+        }]
+    }
+
     #[test]
     fn the_page_hid_a_refusal_or_believed_a_text() {
-        let page = AdminPage::of(&busy()).render().expect("a page");
+        let page = AdminPage::of(&busy(), refusals()).render().expect("a page");
         for shown in [
             "https://a.example:443",
             "1.11",
@@ -232,6 +251,8 @@ pub(super) mod tests {
             "2.5 s",
             "unknown setting",
             "3 of 1024",
+            "12 KiB of bodies",
+            "own part, the store is away",
         ] {
             assert!(page.contains(shown), "{shown} in\n{page}");
         }
@@ -241,10 +262,9 @@ pub(super) mod tests {
     #[test]
     fn a_proxy_without_calls_had_no_page() {
         let mut quiet = busy();
-        quiet.routes[0].refusals.clear();
         let destination = &mut quiet.routes[0].destinations[0];
         (destination.calls, destination.attempts) = (0, 0);
-        let page = AdminPage::of(&quiet).render().expect("a page");
+        let page = AdminPage::of(&quiet, Vec::new()).render().expect("a page");
         assert!(page.contains("No call was refused"), "{page}");
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::error::ProxyError;
 use super::state::ProxyState;
 use crate::config::ProxySettings;
-use crate::stats::Snapshot;
+use crate::stats::{Refusal, Snapshot};
 
 /// A handle on a proxy that runs, for metrics, pages and signals. Clones are of the same proxy.
 #[derive(Clone, Debug)]
@@ -24,6 +24,12 @@ impl ProxyHandle {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.state.snapshot()
+    }
+
+    /// The last refusals of its routes, and of requests that no route took, the newest first.
+    #[must_use]
+    pub fn refusals(&self) -> Vec<Refusal> {
+        self.state.refusals()
     }
 
     /// Whether it ends: it accepts no connections, and serves those calls that are under way.

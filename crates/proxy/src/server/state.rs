@@ -1,5 +1,6 @@
 //! The state that all connections of a proxy share.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use crate::destination::LedgerRegistry;
 use crate::edge::{ConnectionPlaces, EdgePhase, EdgeSettings, Listener};
 use crate::forward::{Caller, RouteTable, forward};
 use crate::ops;
-use crate::stats::{RefusalLog, Snapshot};
+use crate::stats::{Refusal, RefusalLog, Snapshot};
 
 use super::error::ProxyError;
 
@@ -111,7 +112,8 @@ impl ProxyState {
         let listener = Listener::bind(address).await.map_err(fault)?;
         let state = Arc::clone(self);
         let answer = move |_, request, _| {
-            let reply = ops::answer(&request, state.is_draining(), || state.snapshot());
+            let figures = (|| state.snapshot(), || state.refusals());
+            let reply = ops::answer(&request, state.is_draining(), figures);
             std::future::ready(Ok(reply))
         };
         let edge = (ConnectionPlaces::new(CONNECTIONS), self.edge.clone());
@@ -178,6 +180,14 @@ impl ProxyState {
         (routes.collect(), lock(&self.admin).as_ref().map(Listener::local))
     }
 
+    /// The last refusals, the newest first.
+    pub(super) fn refusals(&self) -> Vec<Refusal> {
+        let mut refusals = self.unrouted_refusals.last(None);
+        refusals.extend(self.table().routes().iter().flat_map(|route| route.refusals()));
+        refusals.sort_by_key(|refusal| Reverse(refusal.at));
+        refusals
+    }
+
     pub(super) fn snapshot(&self) -> Snapshot {
         let (connections, max_connections, connections_refused) = self.places.figures();
         Snapshot {
@@ -190,7 +200,6 @@ impl ProxyState {
             reloads: self.reloads.load(Ordering::Relaxed),
             reloads_refused: self.reloads_refused.load(Ordering::Relaxed),
             reload_fault: lock(&self.reload_fault).clone(),
-            unrouted_refusals: self.unrouted_refusals.last(),
             routes: self.table().routes().iter().map(|route| route.snapshot()).collect(),
         }
     }

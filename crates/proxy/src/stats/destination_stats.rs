@@ -6,11 +6,24 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
 
+/// The place of an attempt in its call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AttemptCopy {
+    /// The first.
+    First,
+    /// One after another that failed.
+    Retry,
+    /// One beside another that is slow.
+    Hedge,
+}
+
 /// Counts what happens at one destination. Nothing is decided by it.
 #[derive(Debug, Default)]
 pub(crate) struct DestinationStats {
     calls: AtomicU64,
     attempts: AtomicU64,
+    retries: AtomicU64,
+    hedges: AtomicU64,
     succeeded: AtomicU64,
     /// Attempts that brought no reply.
     errors: AtomicU64,
@@ -27,8 +40,13 @@ impl DestinationStats {
     }
 
     /// An attempt is sent.
-    pub(crate) fn attempt(&self) {
+    pub(crate) fn attempt(&self, copy: AttemptCopy) {
         self.attempts.fetch_add(1, Ordering::Relaxed);
+        match copy {
+            AttemptCopy::First => {}
+            AttemptCopy::Retry => _ = self.retries.fetch_add(1, Ordering::Relaxed),
+            AttemptCopy::Hedge => _ = self.hedges.fetch_add(1, Ordering::Relaxed),
+        }
     }
 
     /// An attempt was answered.
@@ -58,6 +76,11 @@ impl DestinationStats {
     pub(crate) fn totals(&self) -> [u64; 4] {
         [&self.calls, &self.attempts, &self.succeeded, &self.errors]
             .map(|counter| counter.load(Ordering::Relaxed))
+    }
+
+    /// Attempts after the first ones: retries and hedges.
+    pub(crate) fn copies(&self) -> [u64; 2] {
+        [&self.retries, &self.hedges].map(|counter| counter.load(Ordering::Relaxed))
     }
 
     /// Replies by the first digit of their status, from 1.

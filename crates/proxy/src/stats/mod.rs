@@ -4,7 +4,7 @@ mod destination_stats;
 mod refusal_log;
 mod snapshot;
 
-pub(crate) use destination_stats::DestinationStats;
+pub(crate) use destination_stats::{AttemptCopy, DestinationStats};
 pub use refusal_log::Refusal;
 pub(crate) use refusal_log::RefusalLog;
-pub use snapshot::{DestinationSnapshot, RouteSnapshot, Snapshot};
+pub use snapshot::{DestinationSnapshot, RouteSnapshot, Snapshot, StoreSnapshot};

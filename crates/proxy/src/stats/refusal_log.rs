@@ -15,6 +15,8 @@ const KEPT: usize = 32;
 pub struct Refusal {
     /// The time of the reply; `None` on a machine without a clock.
     pub at: Option<SystemTime>,
+    /// The name of the route; `None` for a request that no route took.
+    pub route: Option<String>,
     /// The destination that was not called or did not answer; `None` where none was chosen.
     pub destination: Option<String>,
     /// The stop reason, as in `stagger-stop`.
@@ -27,7 +29,7 @@ pub struct Refusal {
     pub detail: String,
 }
 
-/// The last refusals, and the number of all of them.
+/// The last refusals.
 #[derive(Debug, Default)]
 pub(crate) struct RefusalLog {
     last: Mutex<VecDeque<Refusal>>,
@@ -44,9 +46,10 @@ impl RefusalLog {
         last.push_back(refusal);
     }
 
-    /// The last ones, the oldest first.
-    pub(crate) fn last(&self) -> Vec<Refusal> {
-        self.lock().iter().cloned().collect()
+    /// The last ones, the oldest first, under the name of their route.
+    pub(crate) fn last(&self, route: Option<&str>) -> Vec<Refusal> {
+        let named = |it: &Refusal| Refusal { route: route.map(str::to_owned), ..it.clone() };
+        self.lock().iter().map(named).collect()
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<Refusal>> {
@@ -64,6 +67,7 @@ mod tests {
         for attempts in 0..100 {
             log.add(Refusal {
                 at: None,
+                route: None,
                 destination: None,
                 stop: "breaker_open",
                 status: 503,
@@ -71,7 +75,8 @@ mod tests {
                 detail: String::new(),
             });
         }
-        let last = log.last();
+        let last = log.last(Some("orders"));
         assert_eq!((last.len(), last[0].attempts, last[KEPT - 1].attempts), (KEPT, 68, 99));
+        assert!(last.iter().all(|refusal| refusal.route.as_deref() == Some("orders")));
     }
 }

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use stagger::{Instant, LedgerStats, Span};
-
-use super::refusal_log::Refusal;
+use stagger_redis::SharedStats;
 
 /// The state of a proxy at one instant.
 ///
@@ -31,8 +30,6 @@ pub struct Snapshot {
     pub reloads_refused: u64,
     /// The refusal of the settings that were read last, if they were refused.
     pub reload_fault: Option<String>,
-    /// The last requests that no route took.
-    pub unrouted_refusals: Vec<Refusal>,
     /// The routes, by their names.
     pub routes: Vec<RouteSnapshot>,
 }
@@ -51,10 +48,10 @@ pub struct RouteSnapshot {
     pub max_in_flight: usize,
     /// Calls that were refused because there were that many.
     pub in_flight_refused: u64,
+    /// Bytes of request bodies in memory: kept for another attempt, or on their way to an upstream.
+    pub body_bytes: usize,
     /// Its destinations: for tunnels those that are known, which are a bounded number.
     pub destinations: Vec<DestinationSnapshot>,
-    /// Its last refusals, the oldest first.
-    pub refusals: Vec<Refusal>,
 }
 
 /// The state of one destination of a route.
@@ -67,6 +64,10 @@ pub struct DestinationSnapshot {
     pub calls: u64,
     /// Attempts of these calls.
     pub attempts: u64,
+    /// Attempts that followed one that failed.
+    pub retries: u64,
+    /// Attempts that were made beside one that was slow.
+    pub hedges: u64,
     /// Calls that succeeded.
     pub succeeded: u64,
     /// Attempts that brought no reply.
@@ -77,6 +78,41 @@ pub struct DestinationSnapshot {
     pub stops: BTreeMap<&'static str, u64>,
     /// Budget, breaker and limits.
     pub ledger: LedgerStats,
+    /// The store that the budget is leased from; `None` for a budget of this proxy alone, and for one without limit.
+    pub store: Option<StoreSnapshot>,
     /// The time for which a hint of the server keeps calls away, from now on.
     pub cool_off: Span,
+}
+
+/// The store of a fleet's budget, as this proxy sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreSnapshot {
+    /// Whether it answers. While it does not, the proxy has its part of the budget.
+    pub up: bool,
+    /// Times that it stopped to answer.
+    pub outages: u64,
+    /// Leased permits that are left.
+    pub permits: u64,
+    /// Permits that it granted.
+    pub leased: u64,
+    /// Permits that it did not grant.
+    pub lease_denied: u64,
+    /// Retries and hedges that the proxy granted by itself, because the store did not answer.
+    pub local_granted: u64,
+}
+
+impl StoreSnapshot {
+    /// The store of a ledger with these figures; `None` where the budget has no limit, so that nothing is leased.
+    pub(crate) fn of(stats: &SharedStats) -> Option<Self> {
+        let limited = stats.ledger.level.retries < u64::MAX;
+        limited.then_some(Self {
+            up: !stats.store_down,
+            outages: stats.store_outages,
+            permits: stats.permits,
+            leased: stats.leased,
+            lease_denied: stats.lease_denied,
+            local_granted: stats.local_granted,
+        })
+    }
 }

@@ -10,7 +10,11 @@ use tokio::net::TcpStream;
 use crate::client::{RunningProxy, text};
 
 /// The head, the body and the trailers of a unary call.
-pub(crate) async fn unary(proxy: &RunningProxy, path: &str, timeout: &str) -> (Response<Bytes>, HeaderMap) {
+pub(crate) async fn unary(
+    proxy: &RunningProxy,
+    path: &str,
+    timeout: &str,
+) -> (Response<Bytes>, HeaderMap) {
     let stream = TcpStream::connect(proxy.address).await.expect("it listens");
     let handshake =
         hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;

@@ -25,8 +25,9 @@ async fn an_upstream_that_is_away_is_refused_with_the_reason() {
     assert!(text(reply.headers(), "retry-after").parse::<u64>().is_ok_and(|s| s >= 1));
     let problem: serde_json::Value = serde_json::from_slice(reply.body()).expect("JSON");
     assert_eq!((&problem["status"], &problem["attempts"]), (&503.into(), &2.into()));
-    let refusals = &proxy.handle.snapshot().routes[0].refusals;
+    let refusals = proxy.handle.refusals();
     assert_eq!((refusals.len(), refusals[0].stop), (1, "attempts_exhausted"));
+    assert_eq!(refusals[0].route.as_deref(), Some("api"));
 }
 
 #[tokio::test]

@@ -30,6 +30,7 @@ async fn a_failure_that_heals_is_not_the_callers() {
     assert!(seen.iter().all(|it| text(&it.headers, "host") == own), "Host is the upstream's");
     let figures = &proxy.handle.snapshot().routes[0].destinations[0];
     assert_eq!((figures.calls, figures.attempts, figures.succeeded), (1, 3, 1));
+    assert_eq!((figures.retries, figures.hedges), (2, 0));
     assert_eq!((figures.errors, figures.replies), (1, [0, 1, 0, 0, 1]));
 }
 
@@ -192,4 +193,5 @@ async fn a_slow_server_is_asked_a_second_time() {
     assert_eq!(seen[0].headers["idempotency-key"], seen[1].headers["idempotency-key"]);
     let figures = &proxy.handle.snapshot().routes[0].destinations[0];
     assert_eq!((figures.calls, figures.attempts, figures.succeeded), (1, 2, 1));
+    assert_eq!((figures.retries, figures.hedges), (0, 1));
 }

@@ -66,6 +66,8 @@ async fn a_method_was_not_called_again_as_its_service_config_says() {
     let attempts: Vec<_> = seen.iter().map(|it| text(&it.headers, "stagger-attempt")).collect();
     assert_eq!(attempts, ["1", "2", "3"]);
     assert_eq!(text(&seen[2].headers, "grpc-previous-rpc-attempts"), "2");
+    let figures = &proxy.handle.snapshot().routes[0].destinations[0];
+    assert_eq!((figures.attempts, figures.retries, figures.hedges), (3, 2, 0));
     let server = TestServer::start(Script::always(status(10))).await;
     let proxy = RunningProxy::start(&file.routes(&server)).await;
     assert_eq!(code(&proxy, "/shop.Orders/Create").await, "10", "a method without an entry");
