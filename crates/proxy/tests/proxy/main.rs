@@ -2,6 +2,7 @@
 
 mod admin;
 mod client;
+mod fleet;
 mod framing;
 mod grpc;
 mod life;
