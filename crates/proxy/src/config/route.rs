@@ -232,7 +232,7 @@ impl RouteSettings {
         }
     }
 
-    /// The policy of its ledgers. The budget is that of the route's policy, unless the service config throttles retries.
+    /// The policy of its ledgers and retries. The budget is that of the route's policy, unless the service config throttles retries.
     #[must_use]
     pub fn ledger_policy(&self) -> Policy {
         let throttling = self.service_config.as_ref().and_then(ServiceConfig::throttling);

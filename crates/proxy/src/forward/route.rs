@@ -181,7 +181,8 @@ impl UpstreamServices {
         headers: &Arc<AttemptHeaderSet>,
     ) -> Self {
         let rules = Repeats(Arc::new(settings.retry.clone()));
-        let retrier = Retrier::new(settings.policy, TokioTime).named(constant(&settings.name));
+        let retrier =
+            Retrier::new(settings.ledger_policy(), TokioTime).named(constant(&settings.name));
         let attempts = |client: &_, kind| {
             let client = Clone::clone(client);
             AttemptService::new(client, Arc::clone(&upstream), Arc::clone(headers), kind)

@@ -95,7 +95,8 @@ impl<Z, L, D> GrpcCalls<Z, L, D> {
     /// The same calls by the entries of a service config, with a budget for all of them.
     pub(super) fn configured(self, config: ServiceConfig) -> GrpcCalls<Z, LocalLedger, D> {
         let Self { retrier, idempotent, retried, settings, .. } = self;
-        let shared = once(retrier.policy(), &config);
+        let budget = config.throttling().map_or(BudgetPlan::Unlimited, Into::into);
+        let shared = once(retrier.policy(), budget);
         let ledger = Arc::new(LocalLedger::new(&shared));
         let retrier = retrier.under(shared).with_ledger(ledger);
         let (destinations, config) = (Destinations::under(&shared), Some(Arc::new(config)));
@@ -106,7 +107,8 @@ impl<Z, L, D> GrpcCalls<Z, L, D> {
     /// The same calls by the entries of a service config, with the ledger that they have.
     pub(super) fn configured_beside(self, config: ServiceConfig) -> Self {
         let Self { retrier, destinations, idempotent, retried, settings, .. } = self;
-        let shared = once(retrier.policy(), &config);
+        let budget = *retrier.policy().budget();
+        let shared = once(retrier.policy(), budget);
         let retrier = retrier.under(shared);
         let (config, methods) = (Some(Arc::new(config)), Arc::default());
         Self { retrier, destinations, config, methods, idempotent, retried, settings }
@@ -192,15 +194,14 @@ impl Idempotent<Uri> for ByServiceConfig {
 }
 
 /// The policy of methods without an entry: one attempt.
-fn once(given: &Policy, config: &ServiceConfig) -> Policy {
-    let budget = config.throttling().map_or(BudgetPlan::Unlimited, Into::into);
+fn once(given: &Policy, budget: BudgetPlan) -> Policy {
     built(given, Policy::builder().max_attempts(1).budget(budget), given.limits().deadline())
 }
 
-/// A method's policy with what a service config cannot say.
+/// A method's policy with what a service config cannot say, and the budget that all methods share.
 fn completed(method: &Policy, given: &Policy) -> Policy {
     let deadline = method.limits().deadline().or(given.limits().deadline());
-    built(given, method.to_builder(), deadline)
+    built(given, method.to_builder().budget(*given.budget()), deadline)
 }
 
 fn built(

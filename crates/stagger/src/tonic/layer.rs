@@ -88,8 +88,8 @@ impl<Z, L, D> GrpcLayer<Z, L, D> {
     /// Takes the policy of each method from a service config, as [`service_config`](Self::service_config), and keeps
     /// the ledger of the retrier: budget and breaker are shared with the other calls of that ledger.
     ///
-    /// The budget is then the ledger's own. For that of `retryThrottling`, make the ledger under a policy with
-    /// [`ServiceConfig::throttling`] as its budget.
+    /// The budget is then that of the retrier's policy. For that of `retryThrottling`, make the policy and its ledger
+    /// with [`ServiceConfig::throttling`] as their budget.
     ///
     /// ```
     /// use std::sync::Arc;
