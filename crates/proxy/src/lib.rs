@@ -8,6 +8,7 @@ mod forward;
 mod ops;
 mod server;
 pub mod stats;
+mod trace;
 
 pub use destination::{DestinationLedger, MakeLedger, fleet_ledgers};
 pub use server::{Proxy, ProxyError, ProxyHandle};

@@ -3,24 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::error::Error as StdError;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::PoisonError;
 
-use axum::Router;
-use axum::body::Bytes;
-use axum::routing::post;
 use http::StatusCode;
-use opentelemetry::Context;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::{SpanExporter, WithExportConfig};
-use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
-use opentelemetry_sdk::error::OTelSdkResult;
-use opentelemetry_sdk::trace::{
-    SdkTracerProvider, Span as SdkSpan, SpanData, SpanExporter as _, SpanProcessor,
-};
-use prost::Message;
+use opentelemetry_sdk::trace::{SdkTracerProvider, SpanExporter as _};
 use stagger::budget::BudgetPlan;
 use stagger::reqwest::{Client, client_builder};
 use stagger::{Backoff, Policy, Span};
@@ -29,53 +19,12 @@ use tracing::instrument::WithSubscriber;
 use tracing::{Dispatch, Instrument};
 use tracing_subscriber::layer::SubscriberExt;
 
+use collector::{Ended, collector};
+
+#[path = "support/collector.rs"]
+mod collector;
+
 type Done = Result<(), Box<dyn StdError + Send + Sync>>;
-
-/// Spans that have ended and wait for their export.
-#[derive(Clone, Debug, Default)]
-struct Ended(Arc<Mutex<Vec<SpanData>>>);
-
-impl Ended {
-    fn take(&self) -> Vec<SpanData> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl SpanProcessor for Ended {
-    fn on_start(&self, _: &mut SdkSpan, _: &Context) {}
-
-    fn on_end(&self, span: SpanData) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(span);
-    }
-
-    fn force_flush(&self) -> OTelSdkResult {
-        Ok(())
-    }
-
-    fn shutdown_with_timeout(&self, _: Duration) -> OTelSdkResult {
-        Ok(())
-    }
-}
-
-/// A collector on the loopback: its address, and the spans that it has received.
-async fn collector() -> std::io::Result<(String, Arc<Mutex<Vec<OtlpSpan>>>)> {
-    let received = Arc::<Mutex<Vec<_>>>::default();
-    let kept = Arc::clone(&received);
-    let receive = async move |body: Bytes| {
-        let Ok(request) = ExportTraceServiceRequest::decode(body) else {
-            return StatusCode::BAD_REQUEST;
-        };
-        let scopes = request.resource_spans.into_iter().flat_map(|resource| resource.scope_spans);
-        let spans = scopes.flat_map(|scope| scope.spans);
-        kept.lock().unwrap_or_else(PoisonError::into_inner).extend(spans);
-        StatusCode::OK
-    };
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    let url = format!("http://{}/v1/traces", listener.local_addr()?);
-    let router = Router::new().route("/v1/traces", post(receive));
-    tokio::spawn(async { axum::serve(listener, router).await });
-    Ok((url, received))
-}
 
 /// The attributes of a span that are of a convention for HTTP.
 fn attributes(span: &OtlpSpan) -> BTreeMap<&str, Value> {

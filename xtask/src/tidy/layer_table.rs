@@ -178,7 +178,13 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     ),
     (
         "crates/proxy/src/",
-        &[&["config", "stats"], &["edge"], &["destination"], &["forward", "ops"], &["server"]],
+        &[
+            &["config", "stats", "trace"],
+            &["edge"],
+            &["destination"],
+            &["forward", "ops"],
+            &["server"],
+        ],
     ),
     (
         "crates/sender/src/",

@@ -50,7 +50,14 @@ fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
             (handler(SignalKind::interrupt())?, handler(SignalKind::terminate())?);
         let hangup = handler(SignalKind::hangup())?;
         let format = if flags.log_json { LogFormat::Json } else { LogFormat::Text };
-        observe::init_logs(format).map_err(|error| error.to_string())?;
+        #[cfg(feature = "otel")]
+        let started = match &settings.otlp {
+            Some(url) => observe::init_logs_and_traces(format, url),
+            None => observe::init_logs(format),
+        };
+        #[cfg(not(feature = "otel"))]
+        let started = observe::init_logs(format);
+        started.map_err(|error| error.to_string())?;
         let proxy = Proxy::bind(settings).await.map_err(|error| error.to_string())?;
         let handle = proxy.handle();
         greet(&handle);

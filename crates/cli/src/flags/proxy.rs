@@ -40,6 +40,10 @@ pub(crate) struct ProxyFlags {
     #[arg(long, value_name = "N")]
     redis_processes: Option<String>,
 
+    /// The receiver of traces: OTLP over HTTP, in a build with the feature otel [nowhere]
+    #[arg(long, value_name = "URL")]
+    otlp: Option<String>,
+
     /// Write the log as one JSON object a line
     #[arg(long)]
     pub(crate) log_json: bool,
@@ -52,6 +56,7 @@ impl ProxyFlags {
             ("redis", &self.redis),
             ("redis_file", &self.redis_file),
             ("redis_processes", &self.redis_processes),
+            ("otlp", &self.otlp),
         ];
         valued.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)))
     }

@@ -19,11 +19,13 @@ use crate::Error;
 
 /// Spans that wait for the collector; more are dropped, because traces must never slow deliveries.
 const QUEUE: usize = 8192;
+/// The target of the library's spans of HTTP attempts.
+const ATTEMPTS: &str = "stagger::http";
 /// Spans in one request: well below the 4 MiB that collectors take.
 const BATCH: usize = 512;
 
 /// Sends the log to standard error, as [`init_logs`](super::init_logs) does, and one span for each
-/// attempt to the collector at `url`, such as `http://localhost:4318/v1/traces`. In the clear only: a
+/// attempt, and for each call of a proxy, to the collector at `url`, such as `http://localhost:4318/v1/traces`. In the clear only: a
 /// collector elsewhere is reached through one on this host. To be called in a tokio runtime.
 ///
 /// # Errors
@@ -42,7 +44,7 @@ pub fn init_logs_and_traces(format: LogFormat, url: &str) -> Result<(), Error> {
         .build();
     let layer = tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("stagger"))
-        .with_filter(filter_fn(|meta| meta.target() == TARGET));
+        .with_filter(filter_fn(|meta| [TARGET, ATTEMPTS].contains(&meta.target())));
     install(format, Some(layer.boxed()))
 }
 

@@ -10,7 +10,14 @@ use super::fleet::{MAX_PROCESSES, STORE_URL, StoreSource};
 use super::settings::ProxySettings;
 
 /// The settings that the environment and flags may have too.
-const KEYS: [&str; 3] = ["redis", "redis_file", "redis_processes"];
+const KEYS: [&str; 4] = ["redis", "redis_file", "redis_processes", "otlp"];
+
+/// The bound on the URL of a collector. A build without traces refuses it, wherever it is set.
+pub(super) const OTLP_URL: &str = if cfg!(feature = "otel") {
+    "an http or https address"
+} else {
+    "left out, because this build sends no traces; build stagger with --features otel"
+};
 
 /// The beginning of the names of variables.
 const VARIABLES: &str = "STAGGER_";
@@ -19,8 +26,8 @@ const VARIABLES: &str = "STAGGER_";
 const STORES: [&str; 2] = ["redis", "redis_file"];
 
 impl ProxySettings {
-    /// Applies the environment: `STAGGER_REDIS`, `STAGGER_REDIS_FILE` and `STAGGER_REDIS_PROCESSES`. Paths in it are
-    /// relative to the working directory.
+    /// Applies the environment: `STAGGER_REDIS`, `STAGGER_REDIS_FILE`, `STAGGER_REDIS_PROCESSES` and `STAGGER_OTLP`.
+    /// Paths in it are relative to the working directory.
     ///
     /// # Errors
     /// As of [`apply_pairs`](Self::apply_pairs); a value that is not UTF-8.
@@ -93,9 +100,17 @@ fn set(
             let bound = || format!("a whole number from 1 to {MAX_PROCESSES}");
             settings.fleet.expect(count.ok_or_else(bound)?);
         }
+        "otlp" => settings.otlp = Some(otlp_url(value).ok_or(OTLP_URL)?),
         _ => return Err(format!("a setting of a flag: {}", hint(key, &KEYS))),
     }
     Ok(())
+}
+
+/// The URL of a collector, in a build that sends traces.
+pub(super) fn otlp_url(text: &str) -> Option<String> {
+    let url: http::Uri = text.parse().ok().filter(|_| cfg!(feature = "otel"))?;
+    let named = matches!(url.scheme_str(), Some("http" | "https")) && url.authority().is_some();
+    named.then(|| text.to_owned())
 }
 
 fn place(prefix: &str, key: &str) -> String {
@@ -130,6 +145,17 @@ mod tests {
         let of_flag = ("--redis".to_owned(), "redis://flag".to_owned());
         assert_eq!((store(&settings), settings.fleet.processes()), (of_flag, 3));
         assert!(!format!("{settings:?}").contains("flag"), "no log shows the URL");
+    }
+
+    #[test]
+    fn traces_were_dropped_in_silence_by_a_build_that_cannot_send_them() {
+        let mut settings = settings("");
+        let mut apply = |url| settings.apply_pairs("STAGGER_", [("otlp", url)]);
+        let refused = apply("collector:4318").expect_err("no URL").to_string();
+        let expected = format!("STAGGER_OTLP: otlp = collector:4318: must be {OTLP_URL}");
+        assert_eq!(refused, expected);
+        let applied = apply("http://127.0.0.1:4318/v1/traces");
+        assert_eq!(applied.is_ok(), cfg!(feature = "otel"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use toml::de::DeValue;
 use super::fault::SettingsFault;
 use super::fleet::FleetSettings;
 use super::limits::ProxyLimits;
+use super::overrides::{OTLP_URL, otlp_url};
 use super::policy;
 use super::route::{RouteContext, RouteSettings, RouteTarget, address};
 
@@ -38,6 +39,8 @@ const DEFAULT_PORT: u16 = 7878;
 pub struct ProxySettings {
     /// The address of the metrics, the page and the health checks, if there is one.
     pub admin: Option<SocketAddr>,
+    /// The collector of traces (OTLP over HTTP), for the program to send them to; none by default.
+    pub otlp: Option<String>,
     /// Limits on clients.
     pub limits: ProxyLimits,
     /// The budgets that it shares with other proxies.
@@ -81,10 +84,13 @@ impl ProxySettings {
 
 fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT));
-    let (mut listen, mut admin, mut limits) = (usual, None, ProxyLimits::default());
+    let (mut listen, mut admin, mut otlp) = (usual, None, None);
+    let mut limits = ProxyLimits::default();
     if let Some(proxy) = root.table("proxy")? {
         listen = address(&proxy, "listen")?.unwrap_or(usual);
         admin = address(&proxy, "admin")?;
+        let url = |text| otlp_url(text).ok_or_else(|| proxy.wrong("otlp", OTLP_URL));
+        otlp = proxy.text("otlp")?.map(url).transpose()?;
         limits = ProxyLimits::read(&proxy)?;
         proxy.done()?;
     }
@@ -107,7 +113,7 @@ fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
         let why = format!("route {} listens on the address of proxy.admin", route.name);
         return Err(table.flaw(&why));
     }
-    Ok(ProxySettings { admin, limits, fleet, routes })
+    Ok(ProxySettings { admin, otlp, limits, fleet, routes })
 }
 
 fn route(

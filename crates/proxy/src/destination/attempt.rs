@@ -11,6 +11,8 @@ use http_body::Body;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use stagger::AttemptInfo;
+use stagger::observe::{HttpSpan, HttpTarget};
+use stagger_core::classify::Code;
 use tower_service::Service;
 
 use super::attempt_headers::AttemptHeaderSet;
@@ -19,6 +21,7 @@ use super::clients::UpstreamClient;
 use super::outcome::BoxError;
 use super::upstream::UpstreamServer;
 use crate::edge::{AwaitedBody, BodyWatch};
+use crate::trace;
 
 const REQUEST_TIMEOUT: HeaderName = HeaderName::from_static("x-request-timeout");
 
@@ -64,6 +67,12 @@ where
         self.headers.write(&mut head.headers);
         let number = head.extensions.get::<AttemptInfo>().map_or(1, |attempt| attempt.number);
         self.upstream.stats.attempt(self.kind.copy(number, head.uri.path()));
+        let target = || HttpTarget::of(&head);
+        let mut span = self.kind.makes_span().then(|| HttpSpan::start(number, target));
+        match &span {
+            Some(span) => span.enter(|| trace::pass_on(&mut head.headers)),
+            None => trace::pass_on(&mut head.headers),
+        }
         let watch = head.extensions.remove::<BodyWatch>();
         let body = AwaitedBody::new(body.map_err(Into::into).boxed_unsync(), watch);
         let reply = self.client.request(Request::from_parts(head, body));
@@ -72,10 +81,16 @@ where
             match reply.await {
                 Ok(reply) => {
                     upstream.stats.reply(reply.status());
+                    if let Some(span) = &mut span {
+                        replied(span, &reply);
+                    }
                     Ok(reply)
                 }
                 Err(error) => {
                     upstream.stats.error();
+                    if let Some(span) = &mut span {
+                        span.failed("_OTHER");
+                    }
                     // gRPC's classifier knows a connection that never came to be by tonic's own error.
                     let connect = grpc && error.is_connect();
                     Err(if connect {
@@ -86,6 +101,16 @@ where
                 }
             }
         })
+    }
+}
+
+/// Ends the span of an attempt with its reply. gRPC tells a failure by a header where there is no message.
+fn replied<B>(span: &mut HttpSpan, reply: &Response<B>) {
+    let code = reply.headers().get(tonic::Status::GRPC_STATUS);
+    let code = code.and_then(|code| code.to_str().ok()?.parse().ok()).map(Code::from_wire);
+    match code {
+        None | Some(Code::Ok) => span.replied(reply.status().as_u16()),
+        Some(code) => span.replied_with_error(reply.status().as_u16(), code.name()),
     }
 }
 

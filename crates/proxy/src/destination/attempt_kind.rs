@@ -32,6 +32,11 @@ impl AttemptKind {
         matches!(self, Self::Grpc(_))
     }
 
+    /// Whether the span of an attempt is for the attempt itself to make: the layer of calls without copies makes it.
+    pub(super) const fn makes_span(&self) -> bool {
+        !matches!(self, Self::OneByOne)
+    }
+
     /// The kind of the attempt of this number, to this path.
     pub(super) fn copy(&self, number: u32, path: &str) -> AttemptCopy {
         if number <= 1 {

@@ -20,6 +20,7 @@ use super::{grpc, hedged_call, http_call};
 use crate::config::UpstreamUrl;
 use crate::edge::ServedRequest;
 use crate::stats::Refusal;
+use crate::trace::CallSpan;
 
 /// The time after which a caller may come back that found all places taken.
 const FULL: Span = Span::from_secs(1);
@@ -51,15 +52,18 @@ pub(crate) async fn forward(
             refusal.into_response(grpc)
         }
         Ok((route, authority)) => {
+            let span = CallSpan::start(&route.settings.name, &request);
             let answer = answer(route, caller, (request, authority), exchange);
-            match answer.await {
+            match span.follow(answer).await {
                 Ok(mut reply) => {
+                    span.answered(reply.status());
                     // Only the proxy's own replies have it.
                     reply.headers_mut().remove(STAGGER_STOP);
                     reply
                 }
                 Err(refusal) => {
                     route.state.refusals.add(noted(&refusal));
+                    span.refused(refusal.status, refusal.stop, refusal.attempts);
                     tracing::debug!(
                         route = route.settings.name,
                         stop = refusal.stop,

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use stagger_proxy::config::ProxySettings;
-use stagger_testkit::server::{Reaction, Script, TestServer};
+use stagger_testkit::server::{Script, TestServer};
 
 use crate::client::{RunningProxy, text};
-use crate::grpc::{answer, status, unary};
+use crate::grpc_call::{answer, status, unary};
 
 /// Three attempts after ABORTED, and a budget of eight tokens.
 const CONFIG: &str = r#"{

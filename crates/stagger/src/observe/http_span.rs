@@ -4,9 +4,12 @@
     expect(unused_variables, reason = "without tracing nothing is taken")
 )]
 
-/// The request of an attempt, as its span tells of it.
+#[cfg(all(feature = "http", feature = "tower"))]
+use ::http::{header::HOST, request::Parts, uri::Authority};
+
+/// The request of an attempt, as its [`HttpSpan`] tells of it.
 #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "read for spans alone"))]
-pub(crate) struct HttpTarget<'r> {
+pub struct HttpTarget<'r> {
     pub(crate) method: &'r str,
     /// As it is: credentials and secrets are taken out here.
     pub(crate) url: String,
@@ -14,10 +17,55 @@ pub(crate) struct HttpTarget<'r> {
     pub(crate) port: Option<u16>,
 }
 
-/// The span of one attempt. Dropped without an end, it tells that the attempt was cancelled: its time ran out,
-/// its caller went away, or another copy was faster.
+/// Without the URL, which may have a secret.
+impl std::fmt::Debug for HttpTarget<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpTarget").field("method", &self.method).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(feature = "http", feature = "tower"))]
+impl<'r> HttpTarget<'r> {
+    /// The target of a request. A URI without a server has the one of the `Host` header.
+    #[must_use]
+    pub fn of(head: &'r Parts) -> Self {
+        let uri = &head.uri;
+        let named = || head.headers.get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
+        let server = uri.authority().cloned().or_else(named);
+        let known = match uri.scheme_str() {
+            Some("http") => Some(80),
+            Some("https") => Some(443),
+            _ => None,
+        };
+        let port = server.as_ref().and_then(Authority::port_u16).or(known);
+        let url = match &server {
+            Some(server) if uri.authority().is_none() => format!("//{server}{uri}"),
+            _ => uri.to_string(),
+        };
+        let address = server.map(|server| server.host().to_owned());
+        Self { method: head.method.as_str(), url, address, port }
+    }
+}
+
+/// The span `stagger.http.attempt` of one attempt, for programs that send attempts by other means than the reqwest client
+/// and tower's HTTP layer, which make it themselves.
+///
+/// Dropped without an end, it tells that the attempt was cancelled: its time ran out, its caller went away, or another
+/// copy was faster.
+///
+/// ```
+/// # #[cfg(all(feature = "http", feature = "tower"))] {
+/// use stagger::observe::{HttpSpan, HttpTarget};
+/// let request = http::Request::get("https://a.example/stock?token=secret").body(());
+/// let (head, ()) = request.expect("a request").into_parts();
+/// let mut span = HttpSpan::start(1, || HttpTarget::of(&head));
+/// let reply = span.enter(|| 503); // sends the request
+/// span.replied(reply);
+/// # }
+/// ```
 #[derive(Debug)]
-pub(crate) struct HttpSpan {
+#[must_use = "a span that is dropped tells that its attempt was cancelled"]
+pub struct HttpSpan {
     #[cfg(feature = "tracing")]
     span: tracing::Span,
     #[cfg(feature = "tracing")]
@@ -25,8 +73,8 @@ pub(crate) struct HttpSpan {
 }
 
 impl HttpSpan {
-    /// Starts the span of attempt `number`. `target` is asked only if a subscriber wants the span.
-    pub(crate) fn start<'r>(number: u32, target: impl FnOnce() -> HttpTarget<'r>) -> Self {
+    /// Starts the span of attempt `number`, counted from 1. `target` is asked only if a subscriber wants the span.
+    pub fn start<'r>(number: u32, target: impl FnOnce() -> HttpTarget<'r>) -> Self {
         #[cfg(feature = "tracing")]
         {
             if !tracing::enabled!(target: "stagger::http", tracing::Level::DEBUG) {
@@ -39,8 +87,7 @@ impl HttpSpan {
     }
 
     /// Does `work` inside the span.
-    #[cfg(all(feature = "http", feature = "tower"))]
-    pub(crate) fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
+    pub fn enter<T>(&self, work: impl FnOnce() -> T) -> T {
         #[cfg(feature = "tracing")]
         let _inside = self.span.enter();
         work()
@@ -55,7 +102,7 @@ impl HttpSpan {
     }
 
     /// The attempt ended with a reply of this status.
-    pub(crate) fn replied(&mut self, status: u16) {
+    pub fn replied(&mut self, status: u16) {
         #[cfg(feature = "tracing")]
         if !self.ended {
             self.span.record("http.response.status_code", i64::from(status));
@@ -67,8 +114,17 @@ impl HttpSpan {
         }
     }
 
+    /// The attempt ended with a reply of this status, in which the server tells an error of this kind, as gRPC does.
+    pub fn replied_with_error(&mut self, status: u16, kind: &str) {
+        #[cfg(feature = "tracing")]
+        if !self.ended {
+            self.span.record("http.response.status_code", i64::from(status));
+            self.failed(kind);
+        }
+    }
+
     /// The attempt ended without a reply.
-    pub(crate) fn failed(&mut self, kind: &str) {
+    pub fn failed(&mut self, kind: &str) {
         #[cfg(feature = "tracing")]
         if !self.ended {
             self.span.record("error.type", kind);

@@ -26,7 +26,8 @@
 //! `server.port`, `url.full`, `http.response.status_code`, `error.type`, and `http.request.resend_count` on
 //! every attempt but the first. tracing-opentelemetry makes client spans of them by `otel.name`, `otel.kind`
 //! and `otel.status_code`. In `url.full` user and password are `REDACTED`, and so are query parameters that are
-//! secrets by their names; the fragment is left out. `error.type` is the status of a reply from 400 on, the
+//! secrets by their names; the fragment is left out. Programs that send attempts by other means start an [`HttpSpan`]
+//! themselves. `error.type` is the status of a reply from 400 on, the
 //! kind of an error, or `cancelled` for an attempt that was dropped, as one whose time ran out.
 //!
 //! Hooks before each attempt run inside its span, so that a `traceparent` of theirs is the attempt's. The
@@ -81,7 +82,11 @@ pub(crate) use grpc::{GrpcAttempts, grpc_call};
 #[cfg(all(feature = "http", feature = "tower"))]
 pub(crate) use http_span::error_kind;
 #[cfg(any(feature = "reqwest", all(feature = "http", feature = "tower")))]
-pub(crate) use http_span::{HttpSpan, HttpTarget};
+#[cfg_attr(
+    docsrs,
+    doc(cfg(any(feature = "reqwest", all(feature = "http", feature = "tower"))))
+)]
+pub use http_span::{HttpSpan, HttpTarget};
 #[cfg(feature = "metrics")]
 #[cfg_attr(docsrs, doc(cfg(feature = "metrics")))]
 pub use metrics::{describe_metrics, report_ledger};

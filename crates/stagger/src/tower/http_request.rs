@@ -4,9 +4,7 @@ use std::future::{Future, Ready, ready};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use ::http::header::HOST;
 use ::http::request::Parts;
-use ::http::uri::Authority;
 use ::http::{Request, Response};
 use http_body::Body;
 use stagger_core::Remedy;
@@ -48,25 +46,6 @@ impl<B: Body, H, R> HttpRequest<B, H, R> {
     }
 }
 
-/// The request as a span tells of it. A URI without a server has the one of the `Host` header.
-fn target(head: &Parts) -> HttpTarget<'_> {
-    let uri = &head.uri;
-    let named = || head.headers.get(HOST)?.to_str().ok()?.parse::<Authority>().ok();
-    let server = uri.authority().cloned().or_else(named);
-    let known = match uri.scheme_str() {
-        Some("http") => Some(80),
-        Some("https") => Some(443),
-        _ => None,
-    };
-    let port = server.as_ref().and_then(Authority::port_u16).or(known);
-    let url = match &server {
-        Some(server) if uri.authority().is_none() => format!("//{server}{uri}"),
-        _ => uri.to_string(),
-    };
-    let address = server.map(|server| server.host().to_owned());
-    HttpTarget { method: head.method.as_str(), url, address, port }
-}
-
 impl<B: Body, H: Prepare, R: Refresh> Outgoing for HttpRequest<B, H, R> {
     type Request = Request<Replay<B>>;
     type Refresh = R::Future;
@@ -97,7 +76,7 @@ impl<B: Body, H: Prepare, R: Refresh> Outgoing for HttpRequest<B, H, R> {
             head.extensions.insert(*attempt);
         }
         self.attempt_headers.write(attempt, &mut head.headers);
-        let span = HttpSpan::start(attempt.number, || target(&self.head));
+        let span = HttpSpan::start(attempt.number, || HttpTarget::of(&self.head));
         span.enter(|| self.hook.prepare(&mut head, attempt));
         self.span = Some(span);
         Some(Request::from_parts(head, body))
