@@ -43,7 +43,7 @@ const COUNTERS: [DestinationFamily; 16] = [
         "Retries granted by this proxy alone, because the store did not answer.",
         |it| it.store.map(|store| store.local_granted),
     ),
-    ("stagger_proxy_budget_store_outages_total", "Times that the store stopped to answer.", |it| {
+    ("stagger_proxy_budget_store_outages_total", "Times that the store stopped answering.", |it| {
         it.store.map(|store| store.outages)
     }),
     ("stagger_proxy_breaker_opened_total", "Times that the breaker opened.", |it| {

@@ -90,7 +90,7 @@ pub struct DestinationSnapshot {
 pub struct StoreSnapshot {
     /// Whether it answers. While it does not, the proxy has its part of the budget.
     pub up: bool,
-    /// Times that it stopped to answer.
+    /// Times that it stopped answering.
     pub outages: u64,
     /// Leased permits that are left.
     pub permits: u64,
