@@ -161,17 +161,20 @@ mod tests {
     fn a_writer_that_never_rests_never_got_its_log_copied() {
         let folder = TestFolder::new();
         let (db, checkpointer) = database(&folder);
-        let mut began_anew = 0;
-        let mut before = 0;
-        for _ in 0..60 {
+        let mut longest = 0;
+        // Its own thread copies it before that, unless the machine is very busy.
+        let most = TOO_LONG + 600;
+        loop {
             fill(&db, 500);
             checkpointer.after_batch(&db, false);
             let (log, _) = frames(&db);
-            assert!(log <= TOO_LONG + 600, "{log} pages");
-            began_anew += usize::from(log < before);
-            before = log;
+            assert!(log <= most, "{log} pages");
+            if log < longest {
+                break;
+            }
+            longest = log;
         }
-        assert!(began_anew >= 1, "30,000 pages were written, and {before} are in the log");
+        assert!(longest >= LONG, "it began anew after {longest} pages");
     }
 
     #[test]
