@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
     Application, ApplicationId, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
-    Secret, SecretKind,
+    Message, Secret, SecretKind, TraceContext,
 };
 
 use super::encoding::Unreadable;
@@ -64,6 +64,22 @@ pub(super) fn endpoint(
     Ok(Endpoint { id, application, secrets, headers, ..settings.into_owned() })
 }
 
+/// The document of a message: what it has beside its columns, if anything.
+pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable> {
+    let document = |trace: &TraceContext| MessageDocument {
+        traceparent: Some(trace.traceparent()),
+        tracestate: trace.tracestate().map(str::to_owned),
+    };
+    message.trace.as_ref().map(|trace| write(&document(trace))).transpose()
+}
+
+/// The trace in the document of a message, if it has one.
+pub(super) fn trace(text: Option<&str>) -> Result<Option<TraceContext>, Unreadable> {
+    let Some(text) = text else { return Ok(None) };
+    let MessageDocument { traceparent, tracestate } = read(text)?;
+    Ok(traceparent.and_then(|parent| TraceContext::parse(&parent, tracestate.as_deref())))
+}
+
 /// The document of an endpoint's state.
 pub(super) fn of_endpoint_state(endpoint_state: &EndpointState) -> Result<String, Unreadable> {
     write(endpoint_state)
@@ -80,6 +96,14 @@ struct ApplicationDocument {
     keys: Vec<Base64>,
     slots: NonZeroU32,
     created_at: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessageDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    traceparent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tracestate: Option<String>,
 }
 
 /// An endpoint with what its own form leaves out.

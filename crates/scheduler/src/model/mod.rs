@@ -11,6 +11,7 @@ mod id;
 mod message;
 mod nanos;
 mod pace;
+mod trace_context;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
@@ -21,3 +22,4 @@ pub use endpoint::{
 pub use id::{ApplicationId, EndpointId, MessageId};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
+pub use trace_context::TraceContext;

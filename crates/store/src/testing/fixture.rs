@@ -9,7 +9,7 @@ use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
     DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
-    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses,
+    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -111,10 +111,17 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
             content_type: "application/json".into(),
             size: payload.len(),
             created_at: at(n),
+            trace: n.is_multiple_of(3).then(|| trace(n)),
         },
         payload,
         endpoints: endpoints.iter().map(|n| ep(*n)).collect(),
     }
+}
+
+/// A trace, with a state of two members.
+fn trace(n: u64) -> TraceContext {
+    let parent = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-{n:016x}-01");
+    TraceContext::parse(&parent, ["a=1", "b=\"2"]).expect("it is valid")
 }
 
 /// The same with an idempotency key.
