@@ -7,6 +7,7 @@
 mod attempt;
 mod delivery;
 mod endpoint;
+mod endpoint_auth;
 mod id;
 mod message;
 mod nanos;
@@ -19,6 +20,7 @@ pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
     SecretKind,
 };
+pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
 pub use id::{ApplicationId, EndpointId, MessageId};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
