@@ -176,7 +176,8 @@ fn egress_proxy(config: &Config) -> Result<Option<EgressProxy>, Error> {
     let wrong = |why: &str| Error::invalid("egress_proxy_auth_file", file.display(), why);
     let proxy = config.egress_proxy.clone();
     let proxy = proxy.ok_or_else(|| wrong("left out where there is no egress_proxy"))?;
-    let text = std::fs::read_to_string(file).map_err(|error| wrong(&format!("readable: {error}")))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| wrong(&format!("readable: {error}")))?;
     let bound = "a file with name:password of at most 200 bytes";
     proxy.with_credentials(&text).map(Some).map_err(|_| wrong(bound))
 }

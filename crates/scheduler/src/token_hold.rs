@@ -24,12 +24,7 @@ impl TokenHold {
 
     /// A fetch has failed. Attempts that were in flight together fail together, and count once. The pause is stretched at
     /// random by up to a half, and lasts for `asked` at least, which the server has asked for.
-    pub(super) fn extend(
-        &mut self,
-        now: Instant,
-        asked: Option<Span>,
-        entropy: &mut impl Entropy,
-    ) {
+    pub(super) fn extend(&mut self, now: Instant, asked: Option<Span>, entropy: &mut impl Entropy) {
         if self.until.is_none_or(|until| until <= now) {
             let doubled = FIRST.as_nanos() << self.failures.min(DOUBLINGS);
             let pause = Span::from_nanos(doubled).min(LONGEST);

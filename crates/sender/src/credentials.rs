@@ -206,9 +206,8 @@ fn basic(username: &str, password: &SecretText) -> Result<HeaderValue, ConfigErr
     }
     let secret = password.reveal();
     let fits = secret.is_empty() || is_plain(secret, MAX_SECRET);
-    let value = fits.then(|| {
-        sensitive(&format!("Basic {}", STANDARD.encode(format!("{username}:{secret}"))))
-    });
+    let value = fits
+        .then(|| sensitive(&format!("Basic {}", STANDARD.encode(format!("{username}:{secret}")))));
     value.flatten().ok_or_else(|| {
         hidden("auth.password", "at most 1024 characters without control characters")
     })

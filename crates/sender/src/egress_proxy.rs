@@ -155,7 +155,9 @@ impl EgressProxy {
                 Ok(stream) => Box::new(TokioIo::new(stream)),
                 Err(error) => {
                     let detail = SendFailure::by(AttemptFailure::Transport, &error).detail;
-                    return Err(NoTunnel::Proxy(failed(format!("fails the TLS handshake: {detail}"))));
+                    return Err(NoTunnel::Proxy(failed(format!(
+                        "fails the TLS handshake: {detail}"
+                    ))));
                 }
             },
         };
@@ -212,9 +214,8 @@ impl EgressProxy {
         stream: Box<dyn ByteStream>,
         asked: &str,
     ) -> Result<Box<dyn ByteStream>, NoTunnel> {
-        let target: Uri = asked
-            .parse()
-            .map_err(|_| NoTunnel::Refused(format!("cannot be asked for {asked}")))?;
+        let target: Uri =
+            asked.parse().map_err(|_| NoTunnel::Refused(format!("cannot be asked for {asked}")))?;
         // It is connected already: the address is for the library's own connector only.
         let mut socks = SocksV5::new(Uri::from_static("proxy:1"), Connected(Some(stream)));
         if let Some((name, password)) = &self.credentials {
@@ -286,10 +287,15 @@ impl fmt::Display for EgressProxy {
 
 impl fmt::Debug for EgressProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "EgressProxy({}, {})", self.shown, match self.credentials {
-            Some(_) => "with credentials",
-            None => "no credentials",
-        })
+        write!(
+            f,
+            "EgressProxy({}, {})",
+            self.shown,
+            match self.credentials {
+                Some(_) => "with credentials",
+                None => "no credentials",
+            }
+        )
     }
 }
 

@@ -85,7 +85,10 @@ impl fmt::Debug for TlsRoots {
 
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-fn connector(roots: Arc<RootCertStore>, identity: Option<Identity>) -> Result<TlsConnector, String> {
+fn connector(
+    roots: Arc<RootCertStore>,
+    identity: Option<Identity>,
+) -> Result<TlsConnector, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -113,5 +116,9 @@ fn short(field: &'static str, text: &str, most: usize) -> Result<(), ConfigError
     if text.len() <= most {
         return Ok(());
     }
-    Err(ConfigError::new(field, format!("{} bytes", text.len()), format!("PEM of at most {most} bytes")))
+    Err(ConfigError::new(
+        field,
+        format!("{} bytes", text.len()),
+        format!("PEM of at most {most} bytes"),
+    ))
 }

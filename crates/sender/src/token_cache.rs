@@ -147,7 +147,9 @@ mod tests {
         let (cache, issuer) = (Arc::new(TokenCache::default()), Arc::new(Issuer::default()));
         let attempts = (0..8).map(|_| {
             let (cache, issuer) = (Arc::clone(&cache), Arc::clone(&issuer));
-            tokio::spawn(async move { cache.get(|| issuer.fetch()).await.map(|it| it.authorization) })
+            tokio::spawn(
+                async move { cache.get(|| issuer.fetch()).await.map(|it| it.authorization) },
+            )
         });
         for attempt in attempts.collect::<Vec<_>>() {
             assert_eq!(attempt.await.unwrap().unwrap(), "Bearer 0");

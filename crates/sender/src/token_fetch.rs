@@ -86,9 +86,7 @@ async fn ask(
         _ => refused(failure.detail),
     })?;
     let reply = connection.exchange(request(client)).await.map_err(|lost| match lost {
-        Lost::Midway(Some(error)) => {
-            refused(SendFailure::by(AttemptFailure::Token, &error).detail)
-        }
+        Lost::Midway(Some(error)) => refused(SendFailure::by(AttemptFailure::Token, &error).detail),
         Lost::Midway(None) | Lost::Unsent => refused("the connection was closed"),
     })?;
     let (head, body) = reply.into_parts();
@@ -128,7 +126,8 @@ fn read(status: StatusCode, body: Option<&[u8]>) -> Result<IssuedToken, String> 
     if !reply.token_type.eq_ignore_ascii_case("bearer") {
         return Err("its token is of another type than Bearer".to_owned());
     }
-    let authorization = bearer(&reply.access_token).filter(|_| reply.access_token.len() <= MAX_TOKEN);
+    let authorization =
+        bearer(&reply.access_token).filter(|_| reply.access_token.len() <= MAX_TOKEN);
     let authorization = authorization.ok_or("its token is empty, too long, or no visible ASCII")?;
     Ok(IssuedToken { authorization, expires_in: reply.expires_in.and_then(|it| it.span()) })
 }
@@ -195,9 +194,11 @@ mod tests {
             let why = issued(body).unwrap_err();
             assert!(!why.contains("hunter2"), "{why}");
         }
-        let long = format!(r#"{{"access_token":"{}","token_type":"bearer"}}"#, "a".repeat(MAX_TOKEN + 1));
+        let long =
+            format!(r#"{{"access_token":"{}","token_type":"bearer"}}"#, "a".repeat(MAX_TOKEN + 1));
         assert!(issued(&long).is_err());
-        let told = |status, body: &[u8]| read(StatusCode::from_u16(status).unwrap(), Some(body)).err();
+        let told =
+            |status, body: &[u8]| read(StatusCode::from_u16(status).unwrap(), Some(body)).err();
         let invalid = br#"{"error":"invalid_client","error_description":"hunter2"}"#;
         assert_eq!(told(401, invalid).as_deref(), Some("it answers 401: invalid_client"));
         assert_eq!(told(400, br#"{"error":"a b<c>"}"#).as_deref(), Some("it answers 400"));

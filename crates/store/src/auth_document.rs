@@ -87,8 +87,7 @@ impl From<AuthDocument> for EndpointAuth {
                 audience,
                 in_body,
             } => {
-                let style =
-                    if in_body { ClientAuthStyle::Body } else { ClientAuthStyle::Header };
+                let style = if in_body { ClientAuthStyle::Body } else { ClientAuthStyle::Header };
                 let client =
                     OAuth2Client { token_url, client_id, client_secret, scope, audience, style };
                 Self::OAuth2(client)

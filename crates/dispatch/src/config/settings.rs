@@ -461,10 +461,16 @@ mod egress_proxy_tests {
     #[test]
     fn the_password_of_a_proxy_was_in_an_error() {
         let mut config = Config::default();
-        config.apply_text("d.toml", "egress_proxy = 'http://me:hunter2@proxy:3128'").expect("valid");
-        assert_eq!(config.egress_proxy.as_ref().map(ToString::to_string).as_deref(), Some("http://proxy:3128"));
+        config
+            .apply_text("d.toml", "egress_proxy = 'http://me:hunter2@proxy:3128'")
+            .expect("valid");
+        assert_eq!(
+            config.egress_proxy.as_ref().map(ToString::to_string).as_deref(),
+            Some("http://proxy:3128")
+        );
         assert!(!format!("{config:?}").contains("hunter2"));
-        let wrong = config.apply_pairs("--", [("egress_proxy", "ftp://me:hunter2@proxy")]).unwrap_err();
+        let wrong =
+            config.apply_pairs("--", [("egress_proxy", "ftp://me:hunter2@proxy")]).unwrap_err();
         let wrong = wrong.to_string();
         assert!(wrong.contains("socks5://") && !wrong.contains("hunter2"), "{wrong}");
     }

@@ -200,7 +200,10 @@ impl Gauges {
 pub(super) fn describe() {
     describe_counter!(ATTEMPTS, "Attempts that are over");
     describe_counter!(NOT_MADE, "Attempts that this node had no descriptor, port or turn for");
-    describe_counter!(TOKEN_FAILURES, "Attempts not sent, because an authorization server gave no access token");
+    describe_counter!(
+        TOKEN_FAILURES,
+        "Attempts not sent, because an authorization server gave no access token"
+    );
     describe_histogram!(LATENCY, Unit::Seconds, "From an attempt's beginning to its verdict");
     describe_counter!(RETRIES, "Retries decided");
     describe_histogram!(DELAY, Unit::Seconds, "Delays before retries");

@@ -1,7 +1,8 @@
 //! Access tokens: a server of tokens that fails holds its endpoint back, and costs no delivery an attempt.
 
 use stagger_scheduler::model::{
-    AttemptFailure, ClientAuthStyle, DeliveryState, Endpoint, EndpointAuth, OAuth2Client, SecretText,
+    AttemptFailure, ClientAuthStyle, DeliveryState, Endpoint, EndpointAuth, OAuth2Client,
+    SecretText,
 };
 use stagger_testkit::server::{Reaction, Script, TestServer};
 

@@ -399,11 +399,8 @@ async fn a_receiver_gets_the_trace_of_the_message_under_a_span_of_each_attempt()
     const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let mut endpoint = endpoint(&server.url("/"));
-    let header = |name: &str| HeaderTemplate {
-        name: name.into(),
-        value: "mine".into(),
-        sensitive: false,
-    };
+    let header =
+        |name: &str| HeaderTemplate { name: name.into(), value: "mine".into(), sensitive: false };
     endpoint.headers = vec![header("traceparent"), header("tracestate")];
     let mut message = message();
     message.trace = TraceContext::parse(PARENT, ["a=1,b=2"]);

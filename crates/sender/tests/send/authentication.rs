@@ -43,9 +43,8 @@ fn with_token(url: &str, token_url: &str) -> Endpoint {
 }
 
 fn issued(token: &str, expires_in: u64) -> Reaction {
-    let body = format!(
-        r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":{expires_in}}}"#
-    );
+    let body =
+        format!(r#"{{"access_token":"{token}","token_type":"Bearer","expires_in":{expires_in}}}"#);
     Reaction::ok(body).header("content-type", "application/json")
 }
 
@@ -73,7 +72,10 @@ async fn credentials_of_no_use_are_refused_when_saved_and_their_secrets_are_not_
     let token_url = |url: &str| EndpointAuth::OAuth2(oauth2(url));
     let cases = [
         (EndpointAuth::Basic { username: "a:b".into(), password: secret(SECRET) }, "auth.username"),
-        (EndpointAuth::Basic { username: "a".into(), password: secret("hunter2\r\n") }, "auth.password"),
+        (
+            EndpointAuth::Basic { username: "a".into(), password: secret("hunter2\r\n") },
+            "auth.password",
+        ),
         (EndpointAuth::Bearer { token: secret("hunter2 hunter2") }, "auth.token"),
         (EndpointAuth::Bearer { token: secret(&SECRET.repeat(600)) }, "auth.token"),
         (token_url("http://login.example/token"), "auth.token_url"),
@@ -93,7 +95,8 @@ async fn credentials_of_no_use_are_refused_when_saved_and_their_secrets_are_not_
         ..endpoint("https://hook.example/")
     };
     assert_eq!(sender.check(&good), Ok(()));
-    let header = HeaderTemplate { name: "authorization".into(), value: "x".into(), sensitive: true };
+    let header =
+        HeaderTemplate { name: "authorization".into(), value: "x".into(), sensitive: true };
     let both = Endpoint { headers: vec![header], ..good };
     assert_eq!(sender.check(&both).expect_err("two of them").field(), "auth");
 }
@@ -191,7 +194,8 @@ async fn a_receiver_that_refuses_every_token_costs_one_more_of_them_and_no_loop(
 
 #[tokio::test]
 async fn a_receiver_that_refuses_a_token_while_its_server_is_down_has_answered() {
-    let tokens = TestServer::start(Script::of([issued("one", 3600)]).then(Reaction::status(503))).await;
+    let tokens =
+        TestServer::start(Script::of([issued("one", 3600)]).then(Reaction::status(503))).await;
     let script = Script::of([Reaction::ok(""), Reaction::status(401).body("expired")]);
     let server = TestServer::start(script).await;
     let (sender, endpoint) = (sender(), with_token(&server.url("/"), &tokens.url("/token")));
@@ -199,7 +203,10 @@ async fn a_receiver_that_refuses_a_token_while_its_server_is_down_has_answered()
     let attempt = async || sender.send_to(&target, &message(), Bytes::from_static(b"{}"), 1).await;
     assert_eq!(attempt().await.result, Ok(200));
     let answer = attempt().await;
-    assert_eq!((answer.result, answer.written, &answer.reply[..]), (Ok(401), true, &b"expired"[..]));
+    assert_eq!(
+        (answer.result, answer.written, &answer.reply[..]),
+        (Ok(401), true, &b"expired"[..])
+    );
     assert!(answer.detail.is_some_and(|it| it.contains("it answers 503")));
     // The next one has no token, and is not sent.
     let answer = attempt().await;
@@ -234,7 +241,9 @@ async fn without_a_token_nothing_is_sent_and_the_reason_is_told() {
     }
     let refusing = RefusingPort::hold().expect("a port");
     let server = TestServer::start(Script::always(Reaction::ok(""))).await;
-    for url in [refusing.url("/"), "http://169.254.169.254/".into(), "http://nothing.invalid/".into()] {
+    for url in
+        [refusing.url("/"), "http://169.254.169.254/".into(), "http://nothing.invalid/".into()]
+    {
         let answer = send(&sender(), &with_token(&server.url("/"), &url)).await;
         assert_eq!(answer.result, Err(AttemptFailure::Token), "{url}");
     }

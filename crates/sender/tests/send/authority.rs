@@ -118,7 +118,9 @@ impl CertificateServer {
 }
 
 /// The head of a request, once it and its body of a known length have come.
-pub(crate) async fn read_request<S: AsyncRead + AsyncWrite + Unpin>(stream: &mut S) -> Option<String> {
+pub(crate) async fn read_request<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+) -> Option<String> {
     let head = read_head(stream).await?;
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;

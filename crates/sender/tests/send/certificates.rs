@@ -6,7 +6,7 @@ use stagger_scheduler::model::{
 };
 use stagger_sender::{SendOptions, Sender};
 
-use crate::authority::{Authority, Certified, CertificateServer, der};
+use crate::authority::{Authority, CertificateServer, Certified, der};
 use crate::endpoint::{endpoint, message, private};
 
 fn shown(certified: &Certified, ca: Option<&Authority>) -> Option<EndpointAuth> {
@@ -94,7 +94,10 @@ fn a_certificate_without_its_key_is_refused_when_saved() {
     assert_eq!(check(certificate, &other.key, None, url), Err("auth.key"));
     assert_eq!(check(certificate, certificate, None, url), Err("auth.key"));
     assert_eq!(check("", key, None, url), Err("auth.certificate"));
-    assert_eq!(check("-----BEGIN CERTIFICATE-----\nAAAA\n", key, None, url), Err("auth.certificate"));
+    assert_eq!(
+        check("-----BEGIN CERTIFICATE-----\nAAAA\n", key, None, url),
+        Err("auth.certificate")
+    );
     assert_eq!(check(&certificate.repeat(200), key, None, url), Err("auth.certificate"));
     assert_eq!(check(certificate, key, Some(""), url), Err("auth.ca"));
     assert_eq!(check(certificate, key, None, "http://127.0.0.1:1/"), Err("auth"));

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Span;
 use stagger_scheduler::model::{
-    AttemptAnswer, AttemptFailure, ClientAuthStyle, Endpoint, EndpointAuth, OAuth2Client, SecretText,
+    AttemptAnswer, AttemptFailure, ClientAuthStyle, Endpoint, EndpointAuth, OAuth2Client,
+    SecretText,
 };
 use stagger_sender::{Resolve, SendOptions, Sender};
 use stagger_testkit::server::{Identity, Reaction, RefusingPort, Script, TestServer};
@@ -103,7 +104,9 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             let reply = format!("HTTP/1.1 {status} No\r\ncontent-length: 2\r\n\r\nno");
             return stream.write_all(reply.as_bytes()).await.ok();
         }
-        Manner::SocksRefused => return stream.write_all(&[5, 5, 0, 1, 0, 0, 0, 0, 0, 0]).await.ok(),
+        Manner::SocksRefused => {
+            return stream.write_all(&[5, 5, 0, 1, 0, 0, 0, 0, 0, 0]).await.ok();
+        }
         Manner::Reset => return None,
         Manner::Hang => std::future::pending().await,
         Manner::Endless => {
@@ -127,16 +130,13 @@ async fn socks_request<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     note: impl Fn(String),
 ) -> Option<String> {
-    let mut text = async |stream: &mut S| -> Option<String> {
+    let text = async |stream: &mut S| -> Option<String> {
         let mut bytes = vec![0; stream.read_u8().await.ok()?.into()];
         stream.read_exact(&mut bytes).await.ok()?;
         String::from_utf8(bytes).ok()
     };
-    let (_version, _count, method) = (
-        stream.read_u8().await.ok()?,
-        stream.read_u8().await.ok()?,
-        stream.read_u8().await.ok()?,
-    );
+    let (_version, _count, method) =
+        (stream.read_u8().await.ok()?, stream.read_u8().await.ok()?, stream.read_u8().await.ok()?);
     stream.write_all(&[5, method]).await.ok()?;
     if method == 2 {
         stream.read_u8().await.ok()?;
@@ -255,7 +255,9 @@ async fn a_proxy_under_tls_must_have_a_certificate_for_its_name() {
     let doubting = proxy.sender("https", private());
     let answer = send(&doubting, &endpoint(&server.url("/"))).await;
     assert_eq!(answer.result, Err(AttemptFailure::Transport));
-    assert!(answer.detail.is_some_and(|it| it.contains("the egress proxy fails the TLS handshake")));
+    assert!(
+        answer.detail.is_some_and(|it| it.contains("the egress proxy fails the TLS handshake"))
+    );
 }
 
 #[tokio::test]
@@ -294,14 +296,23 @@ async fn a_proxy_that_fails_is_named_as_the_reason_and_charged_as_transport() {
         (Manner::Reset, "socks5", "refuses"),
     ] {
         let proxy = Proxy::start(manner).await;
-        let timeout = if manner == Manner::Hang { Span::from_millis(50) } else { Span::from_secs(10) };
+        let timeout =
+            if manner == Manner::Hang { Span::from_millis(50) } else { Span::from_secs(10) };
         let endpoint = Endpoint { timeout, ..endpoint(&server.url("/")) };
         let answer = send(&proxy.sender(scheme, private()), &endpoint).await;
-        assert_eq!(answer.result, Err(AttemptFailure::Transport), "{manner:?}: {:?}", answer.detail);
+        assert_eq!(
+            answer.result,
+            Err(AttemptFailure::Transport),
+            "{manner:?}: {:?}",
+            answer.detail
+        );
         assert!(!answer.written, "nothing of the request was sent");
         let detail = answer.detail.expect("a reason");
         assert!(detail.contains(told) && detail.contains("egress proxy"), "{manner:?}: {detail}");
-        assert!(!detail.contains(&proxy.port.to_string()), "tenants do not learn where it is: {detail}");
+        assert!(
+            !detail.contains(&proxy.port.to_string()),
+            "tenants do not learn where it is: {detail}"
+        );
     }
     let refusing = RefusingPort::hold().expect("a port");
     let proxy = Some(format!("http://{}", refusing.address()).parse().expect("a proxy"));

@@ -8,9 +8,9 @@ use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, ClientAuthStyle, ClientIdentity, Delivery,
-    DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint, EndpointAuth, EndpointId, EventFilter,
-    HeaderTemplate, KeyHash, Message, MessageId, NewMessage, OAuth2Client, Pace, Recovery, Secret,
-    SecretKind, SecretText, Statuses, TraceContext,
+    DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint, EndpointAuth, EndpointId,
+    EventFilter, HeaderTemplate, KeyHash, Message, MessageId, NewMessage, OAuth2Client, Pace,
+    Recovery, Secret, SecretKind, SecretText, Statuses, TraceContext,
 };
 use uuid::Uuid;
 

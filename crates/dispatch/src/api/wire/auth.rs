@@ -248,7 +248,8 @@ pub(super) fn complete_patch(
         }
         return Ok(());
     }
-    let moves = moves || matches!(auth, EndpointAuth::OAuth2(client) if token_url_moves(patch, client));
+    let moves =
+        moves || matches!(auth, EndpointAuth::OAuth2(client) if token_url_moves(patch, client));
     if moves && !secret.is_empty() && !patch.get(secret).is_some_and(Value::is_string) {
         return Err(needs_secret(auth));
     }
