@@ -24,7 +24,7 @@ pub(crate) struct IssuedToken {
     pub(crate) expires_in: Option<Span>,
 }
 
-/// The cached token, and who fetches it.
+/// The cached token, and the turn to fetch one.
 #[derive(Default)]
 pub(crate) struct TokenCache {
     cached: Mutex<CachedToken>,
@@ -48,7 +48,7 @@ pub(crate) struct AccessToken {
 }
 
 impl TokenCache {
-    /// The cached token, or the one that `fetch` gets. Whoever waits for the fetch of another attempt has its result, also
+    /// The cached token, or the one that `fetch` gets. An attempt that waits for the fetch of another one has its result, also
     /// its failure: a hundred attempts do not ask a server that is down one after the other.
     ///
     /// If the future that fetches is dropped, the next one fetches.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_is_down_is_asked_once_by_all_who_wait_and_again_by_the_next() {
+    async fn a_server_that_is_down_is_asked_once_by_all_that_wait_and_again_by_the_next() {
         let (cache, issuer) = (Arc::new(TokenCache::default()), Arc::new(Issuer::default()));
         issuer.is_down.store(true, Ordering::Relaxed);
         let began = TokioTime.now();

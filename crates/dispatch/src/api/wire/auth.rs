@@ -263,7 +263,7 @@ fn token_url_moves(patch: &Map<String, Value>, client: &OAuth2Client) -> bool {
 }
 
 fn needs_secret(auth: &EndpointAuth) -> Error {
-    let bound = "given again with its secret, or removed (null), because its address moves to another origin and the \
-                 secret is not shown to anybody";
+    let bound = "given again with its secret, or removed (null), because its address moves to another origin, which \
+                 would learn the secret";
     Error::invalid("auth", auth.kind(), bound)
 }
