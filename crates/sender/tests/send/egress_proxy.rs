@@ -33,6 +33,8 @@ enum Manner {
     Socks,
     /// SOCKS, where the target refuses connections.
     SocksRefused,
+    /// SOCKS, which breaks off when it knows the target.
+    SocksReset,
 }
 
 /// A proxy that notes what it is asked for.
@@ -91,7 +93,9 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 ) -> Option<()> {
     let note = |text: String| noted.lock().expect("no panic").push(text);
     let target = match manner {
-        Manner::Socks | Manner::SocksRefused => socks_request(&mut stream, note).await?,
+        Manner::Socks | Manner::SocksRefused | Manner::SocksReset => {
+            socks_request(&mut stream, note).await?
+        }
         _ => {
             let head = read_head(&mut stream).await?;
             note(head.clone());
@@ -107,7 +111,7 @@ async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         Manner::SocksRefused => {
             return stream.write_all(&[5, 5, 0, 1, 0, 0, 0, 0, 0, 0]).await.ok();
         }
-        Manner::Reset => return None,
+        Manner::Reset | Manner::SocksReset => return None,
         Manner::Hang => std::future::pending().await,
         Manner::Endless => {
             stream.write_all(b"HTTP/1.1 200 OK\r\n").await.ok()?;
@@ -293,7 +297,7 @@ async fn a_proxy_that_fails_is_named_as_the_reason_and_charged_as_transport() {
         (Manner::Hang, "http", "no tunnel of the egress proxy within"),
         (Manner::SocksRefused, "socks5", "refuses"),
         (Manner::Hang, "socks5", "no tunnel of the egress proxy within"),
-        (Manner::Reset, "socks5", "refuses"),
+        (Manner::SocksReset, "socks5", "refuses"),
     ] {
         let proxy = Proxy::start(manner).await;
         let timeout =
