@@ -12,10 +12,11 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
-    Secret, SecretKind,
+    Application, ApplicationId, Endpoint, EndpointAuth, EndpointId, EndpointState, HeaderTemplate,
+    KeyHash, Message, Secret, SecretKind, TraceContext,
 };
 
+use super::auth_document::AuthDocument;
 use super::encoding::Unreadable;
 
 /// The document of an application.
@@ -49,6 +50,7 @@ pub(super) fn of_endpoint(endpoint: &Endpoint) -> Result<String, Unreadable> {
         settings: Cow::Borrowed(endpoint),
         secrets: endpoint.secrets.iter().map(SecretDocument::from).collect(),
         headers: endpoint.headers.iter().cloned().map(HeaderDocument::from).collect(),
+        auth: endpoint.auth.clone().map(AuthDocument::from),
     })
 }
 
@@ -58,10 +60,27 @@ pub(super) fn endpoint(
     application: ApplicationId,
     text: &str,
 ) -> Result<Endpoint, Unreadable> {
-    let EndpointDocument { settings, secrets, headers } = read(text)?;
+    let EndpointDocument { settings, secrets, headers, auth } = read(text)?;
     let secrets = secrets.into_iter().map(Secret::from).collect();
     let headers = headers.into_iter().map(HeaderTemplate::from).collect();
-    Ok(Endpoint { id, application, secrets, headers, ..settings.into_owned() })
+    let auth = auth.map(EndpointAuth::from);
+    Ok(Endpoint { id, application, secrets, headers, auth, ..settings.into_owned() })
+}
+
+/// The document of a message: what it has beside its columns, if anything.
+pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable> {
+    let document = |trace: &TraceContext| MessageDocument {
+        traceparent: Some(trace.traceparent()),
+        tracestate: trace.tracestate().map(str::to_owned),
+    };
+    message.trace.as_ref().map(|trace| write(&document(trace))).transpose()
+}
+
+/// The trace in the document of a message, if it has one.
+pub(super) fn trace(text: Option<&str>) -> Result<Option<TraceContext>, Unreadable> {
+    let Some(text) = text else { return Ok(None) };
+    let MessageDocument { traceparent, tracestate } = read(text)?;
+    Ok(traceparent.and_then(|parent| TraceContext::parse(&parent, tracestate.as_deref())))
 }
 
 /// The document of an endpoint's state.
@@ -82,6 +101,14 @@ struct ApplicationDocument {
     created_at: u64,
 }
 
+#[derive(Serialize, Deserialize)]
+struct MessageDocument {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    traceparent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tracestate: Option<String>,
+}
+
 /// An endpoint with what its own form leaves out.
 #[derive(Serialize, Deserialize)]
 struct EndpointDocument<'e> {
@@ -89,6 +116,8 @@ struct EndpointDocument<'e> {
     secrets: Vec<SecretDocument>,
     #[serde(default)]
     headers: Vec<HeaderDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auth: Option<AuthDocument>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -181,7 +210,9 @@ mod tests {
     fn a_document_of_another_release_is_read() {
         let text = of_endpoint(&built(1, 1)).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert!(document.as_object_mut().unwrap().remove("headers").is_some());
+        for missing in ["headers", "auth"] {
+            assert!(document.as_object_mut().unwrap().remove(missing).is_some());
+        }
         let fields = document["settings"].as_object_mut().unwrap();
         fields.insert("a_later_field".into(), 7.into());
         for missing in ["description", "events", "ordered", "permanent"] {
@@ -194,6 +225,7 @@ mod tests {
             ordered: false,
             permanent: Statuses::default(),
             headers: Vec::new(),
+            auth: None,
             ..built(1, 1)
         };
         assert_eq!(read, defaults);
@@ -203,6 +235,7 @@ mod tests {
     fn an_endpoint_by_itself_is_written_without_its_secrets_and_headers() {
         let text = serde_json::to_string(&built(1, 1)).unwrap();
         assert!(!text.contains("secret") && !text.contains("header"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
     }
 
     #[test]

@@ -189,10 +189,12 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/sender/src/",
         &[
-            &["secret", "ranges", "header", "send_failure", "connection"],
-            &["signer", "guard", "pool", "resolver"],
-            &["address", "verifier"],
+            &["secret", "ranges", "header", "send_failure", "connection", "reply"],
+            &["signer", "guard", "pool", "resolver", "tcp", "tls", "token_cache"],
+            &["address", "verifier", "egress_proxy"],
+            &["credentials"],
             &["request", "dial"],
+            &["token_fetch"],
             &["sender"],
         ],
     ),
@@ -200,7 +202,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         "crates/store/src/",
         &[
             &["error"],
-            &["audit", "calls", "encoding", "fair_jobs", "rng"],
+            &["audit", "auth_document", "calls", "encoding", "fair_jobs", "rng"],
             &["document", "walk"],
             // A store may have a cluster of its own, whose writes are those of a store.
             &["cluster contract"],
@@ -216,7 +218,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
             &["model"],
             &["leadership", "classify", "rules", "launch"],
             &["transition"],
-            &["health", "pacer", "pending_index", "fair_queue"],
+            &["health", "pacer", "pending_index", "fair_queue", "token_hold"],
             &["endpoint_queue"],
             &["queues"],
         ],

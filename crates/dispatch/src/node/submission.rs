@@ -8,7 +8,7 @@ use stagger::Instant;
 use stagger_scheduler::OperationalEvent;
 use stagger_scheduler::model::{
     ApplicationId, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, IdempotencyKey,
-    Message, MessageId, NewMessage,
+    Message, MessageId, NewMessage, TraceContext,
 };
 use stagger_store::Settlement;
 use stagger_text::Timestamp;
@@ -37,6 +37,8 @@ pub struct Submission {
     pub content_type: String,
     /// The sender's own name for it.
     pub key: Option<IdempotencyKey>,
+    /// The trace of its producer, which the attempts continue.
+    pub trace: Option<TraceContext>,
 }
 
 /// Names messages, and chooses their receivers.
@@ -150,10 +152,10 @@ impl Submission {
         now: Instant,
         endpoints: Vec<EndpointId>,
     ) -> NewMessage {
-        let Self { event_type, payload, content_type, key } = self.clone();
-        let size = payload.len();
+        let Self { event_type, payload, content_type, key, trace } = self.clone();
+        let (size, created_at) = (payload.len(), now);
         let message =
-            Message { id, application, event_type, key, content_type, size, created_at: now };
+            Message { id, application, event_type, key, content_type, size, created_at, trace };
         NewMessage { message, payload, endpoints }
     }
 }
@@ -216,6 +218,7 @@ impl OperationalEvents {
             content_type: JSON.to_owned(),
             size: payload.len(),
             created_at: now,
+            trace: None,
         };
         Some(NewMessage { message, payload: payload.into(), endpoints })
     }

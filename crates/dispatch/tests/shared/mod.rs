@@ -46,5 +46,6 @@ pub(crate) fn submission(payload: &str) -> Submission {
         payload: payload.to_owned().into(),
         content_type: "application/json".to_owned(),
         key: None,
+        trace: None,
     }
 }

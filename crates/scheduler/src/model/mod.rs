@@ -7,10 +7,12 @@
 mod attempt;
 mod delivery;
 mod endpoint;
+mod endpoint_auth;
 mod id;
 mod message;
 mod nanos;
 mod pace;
+mod trace_context;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
@@ -18,6 +20,8 @@ pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
     SecretKind,
 };
+pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
 pub use id::{ApplicationId, EndpointId, MessageId};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
+pub use trace_context::TraceContext;

@@ -21,9 +21,10 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
     include_str!("migrations/5.sql"),
+    include_str!("migrations/6.sql"),
 ];
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 /// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
@@ -100,8 +101,8 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
         0 => whole.batch_execute(RECORD).await?,
         VERSION => return Ok(from),
         // Version 1 has no arrivals.
-        1 => lock_tables(whole, "delivery").await?,
-        _ => lock_tables(whole, "delivery, arrival").await?,
+        1 => lock_tables(whole, "delivery, message").await?,
+        _ => lock_tables(whole, "delivery, arrival, message").await?,
     }
     for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
         whole.batch_execute(step).await?;
@@ -293,9 +294,9 @@ mod tests {
     async fn a_database_of_a_later_release_is_refused() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        schema.run("INSERT INTO migration VALUES (6, 'of a later release')").await;
+        schema.run("INSERT INTO migration VALUES (7, 'of a later release')").await;
         let refused = refusal(&schema).await;
-        assert!(refused.contains("version 6, but this release supports at most 5"), "{refused}");
+        assert!(refused.contains("version 7, but this release supports at most 6"), "{refused}");
         assert!(migrate_postgres(&schema.address()).await.is_err());
     }
 

@@ -14,7 +14,7 @@ pub(super) use crate::encoding::{
     ATTEMPT, DELIVERY, MESSAGE, from_instant, from_size, from_span, instant, span,
 };
 use crate::encoding::{Unreadable, state, verdict};
-use crate::{Error, Fence, ShardId, Shards, encoding};
+use crate::{Error, Fence, ShardId, Shards, document, encoding};
 
 /// The message of a row.
 pub(super) fn message(row: &Row) -> Result<Message, DbError> {
@@ -32,6 +32,7 @@ pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
         content_type: get(row, at + 4)?,
         size: usize::try_from(get::<i64>(row, at + 5)?).map_err(Unreadable::new)?,
         created_at: instant(get(row, at + 6)?),
+        trace: document::trace(get(row, at + 7)?)?,
     })
 }
 

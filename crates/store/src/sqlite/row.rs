@@ -15,7 +15,7 @@ pub(super) use crate::encoding::{
     ATTEMPT, DELIVERY, MESSAGE, from_instant, from_size, from_span, instant, span,
 };
 use crate::encoding::{Unreadable, state, verdict};
-use crate::{Error, encoding};
+use crate::{Error, document, encoding};
 
 /// The message of a row.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
@@ -28,6 +28,7 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         content_type: row.get(4)?,
         size: size(row.get(5)?)?,
         created_at: instant(row.get(6)?),
+        trace: document::trace(row.get_ref(7)?.as_str_or_null()?)?,
     })
 }
 

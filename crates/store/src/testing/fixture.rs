@@ -7,9 +7,10 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
-    DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
-    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses,
+    Application, ApplicationId, AttemptFailure, ClientAuthStyle, ClientIdentity, Delivery,
+    DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint, EndpointAuth, EndpointId,
+    EventFilter, HeaderTemplate, KeyHash, Message, MessageId, NewMessage, OAuth2Client, Pace,
+    Recovery, Secret, SecretKind, SecretText, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -91,8 +92,31 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
             value: "{event.type}".into(),
             sensitive: true,
         }],
+        auth: Some(auth(n)),
         created_at: at(n),
         updated_at: at(n + 1),
+    }
+}
+
+/// Credentials, of another kind for each of four endpoints in a row.
+fn auth(n: u64) -> EndpointAuth {
+    let secret = |text: &str| SecretText::new(format!("{text} hunter2 {n}"));
+    match n % 4 {
+        0 => EndpointAuth::Basic { username: "me".into(), password: secret("\u{e4}") },
+        1 => EndpointAuth::OAuth2(OAuth2Client {
+            token_url: "https://login.example/token".into(),
+            client_id: "dispatcher".into(),
+            client_secret: secret("client"),
+            scope: Some("hooks:write a".into()),
+            audience: Some("https://example.com".into()),
+            style: ClientAuthStyle::Body,
+        }),
+        2 => EndpointAuth::Mtls(ClientIdentity {
+            certificate: "a certificate".into(),
+            key: secret("key"),
+            ca: Some("another".into()),
+        }),
+        _ => EndpointAuth::Bearer { token: secret("token") },
     }
 }
 
@@ -111,10 +135,17 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
             content_type: "application/json".into(),
             size: payload.len(),
             created_at: at(n),
+            trace: n.is_multiple_of(3).then(|| trace(n)),
         },
         payload,
         endpoints: endpoints.iter().map(|n| ep(*n)).collect(),
     }
+}
+
+/// A trace, with a state of two members.
+fn trace(n: u64) -> TraceContext {
+    let parent = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-{n:016x}-01");
+    TraceContext::parse(&parent, ["a=1", "b=\"2"]).expect("it is valid")
 }
 
 /// The same with an idempotency key.

@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::schema::{
     AnyJson, EndingName, EndpointIdText, EventTypeText, FailureName, IdempotencyKeyText,
-    MessageIdText, SpanText, StateName, TimestampText, VerdictName,
+    MessageIdText, SpanText, StateName, TimestampText, TraceParentText, VerdictName,
 };
 use crate::Error;
 use crate::api::query;
@@ -39,6 +39,15 @@ pub(in super::super) struct NewMessage<'b> {
     #[serde(borrow)]
     #[schema(value_type = Option<IdempotencyKeyText>)]
     pub(in super::super) idempotency_key: Option<Cow<'b, str>>,
+    /// The trace of this message (W3C Trace Context), which its attempts continue: default the header `traceparent`
+    /// of the request. A malformed one is ignored.
+    #[serde(borrow)]
+    #[schema(value_type = Option<TraceParentText>)]
+    pub(in super::super) traceparent: Option<Cow<'b, str>>,
+    /// The `tracestate` beside it, of which 512 bytes are kept.
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>, example = "vendor=00f067aa0ba902b7")]
+    pub(in super::super) tracestate: Option<Cow<'b, str>>,
 }
 
 /// Several messages, accepted all or none.
@@ -96,6 +105,9 @@ pub(in super::super) struct MessageView {
     size: usize,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
+    /// The trace of its producer, which its attempts continue.
+    #[schema(value_type = Option<TraceParentText>)]
+    traceparent: Option<String>,
 }
 
 impl From<&Message> for MessageView {
@@ -107,6 +119,7 @@ impl From<&Message> for MessageView {
             content_type: message.content_type.clone(),
             size: message.size,
             created_at: Timestamp(message.created_at),
+            traceparent: message.trace.as_ref().map(ToString::to_string),
         }
     }
 }

@@ -15,6 +15,7 @@ use stagger_text::Timestamp;
 use url::Url;
 use utoipa::ToSchema;
 
+use super::auth::{AuthSettings, AuthView};
 use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{EndpointIdText, EventTypeText, SecretText, SpanText, TimestampText};
 use super::secret;
@@ -85,6 +86,7 @@ pub(in super::super) struct EndpointSettings {
     /// Additional headers of every attempt, at most 32.
     #[schema(value_type = Option<std::collections::BTreeMap<String, HeaderValue>>)]
     headers: Option<Headers>,
+    auth: Option<AuthSettings>,
     /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,6 +146,7 @@ impl EndpointSettings {
             permanent: Some(endpoint.permanent.clone().into()),
             disable_after: Some(endpoint.disable_after),
             headers: Some(secret::headers_of(&endpoint.headers)),
+            auth: endpoint.auth.as_ref().map(AuthSettings::of),
             secret: None,
         }
     }
@@ -188,7 +191,7 @@ impl EndpointSettings {
         let headers = secret::header_templates(self.headers.unwrap_or_default())?;
         headers.iter().try_for_each(check_header)?;
         let description = self.description.unwrap_or_default();
-        Ok(Endpoint {
+        let endpoint = Endpoint {
             url,
             description: short(
                 "description",
@@ -209,9 +212,12 @@ impl EndpointSettings {
             )?,
             secrets,
             headers,
+            auth: self.auth.map(AuthSettings::into_auth),
             updated_at: place.now,
             ..usual
-        })
+        };
+        place.sender.check_auth(&endpoint)?;
+        Ok(endpoint)
     }
 
     fn pace(&self, usual: Pace) -> Result<Pace, Error> {
@@ -326,6 +332,8 @@ pub(in super::super) struct EndpointView {
     disable_after: Span,
     /// The headers of every attempt. Secret values are shown as `********`.
     headers: BTreeMap<String, String>,
+    /// Its credentials, without their secrets.
+    auth: Option<AuthView>,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
     #[schema(value_type = TimestampText)]
@@ -358,6 +366,7 @@ impl EndpointView {
             permanent: endpoint.permanent.clone(),
             disable_after: endpoint.disable_after,
             headers: secret::shown_headers(&endpoint.headers),
+            auth: endpoint.auth.as_ref().map(AuthView::from),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
             status: queue.map(|queue| Status::of(&queue, now)),
