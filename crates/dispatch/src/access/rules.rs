@@ -61,6 +61,7 @@ pub(crate) const RULES: &[Rule] = &[
     shared("POST", "/v1/applications/{app}/endpoints/{ep}/enable", Operator),
     shared("POST", "/v1/applications/{app}/endpoints/{ep}/disable", Operator),
     shared("POST", "/v1/applications/{app}/endpoints/{ep}/test", Operator),
+    shared("POST", "/v1/applications/{app}/endpoints/{ep}/filter-test", Operator),
     shared("POST", "/v1/applications/{app}/endpoints/{ep}/replay", Operator),
     shared("POST", "/v1/applications/{app}/endpoints/{ep}/replay-missing", Operator),
     shared("POST", "/v1/applications/{app}/endpoints/{ep}/retry", Operator),

@@ -3,11 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, EventType, KeyHash,
-};
+use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId, KeyHash};
 use stagger_sender::Target;
 
+use super::routing::{ApplicationFilters, Routed, Subscribers};
 use crate::Error;
 
 /// The settings of all applications, as the store has them.
@@ -25,6 +24,8 @@ struct Entries {
     keys: HashMap<KeyHash, ApplicationId>,
     /// The endpoints that get no new messages, because they are gone or have failed for too long.
     closed: BTreeSet<EndpointId>,
+    /// The filters of each application that has some.
+    filters: BTreeMap<ApplicationId, Arc<ApplicationFilters>>,
 }
 
 /// An endpoint, and its prepared target, read from its settings once.
@@ -81,33 +82,44 @@ impl Directory {
         }
     }
 
-    /// The number of receivers of a message of each type, in the types' order.
-    pub(super) fn fan_out_sizes<'a>(
+    /// The number of endpoints that subscribe to each message by its type and channels, in the messages'
+    /// order. Filters are not asked: they can only lower it.
+    pub(super) fn fan_out_sizes<'m>(
         &self,
         application: ApplicationId,
-        types: impl Iterator<Item = &'a EventType>,
+        messages: impl Iterator<Item = Routed<'m>>,
     ) -> Vec<usize> {
         let entries = self.read();
         let mut known = HashMap::new();
-        let size = |event_type| {
+        let size = |message: Routed<'m>| {
             *known
-                .entry(event_type)
-                .or_insert_with(|| entries.receivers(application, event_type).count())
+                .entry((message.event_type, message.channels))
+                .or_insert_with(|| entries.subscribers(application, message).count())
         };
-        types.map(size).collect()
+        messages.map(size).collect()
     }
 
-    /// The receivers of a message of each type, in the types' order; `None` if there is no such
-    /// application. Endpoints that are closed get none.
-    pub(super) fn fan_out<'a>(
+    /// The receivers of each message, in the messages' order; `None` if there is no such application.
+    /// Endpoints that are closed get none.
+    pub(super) fn fan_out<'m>(
         &self,
         application: ApplicationId,
-        types: impl Iterator<Item = &'a EventType>,
+        messages: impl Iterator<Item = Routed<'m>>,
     ) -> Option<Vec<Vec<EndpointId>>> {
-        let entries = self.read();
-        entries.applications.get(&application)?;
-        let receivers = |event_type| entries.receivers(application, event_type).collect();
-        Some(types.map(receivers).collect())
+        let subscribers = |message: Routed<'m>| {
+            let entries = self.read();
+            let filters = entries.filters.get(&application).cloned();
+            let endpoints = entries.subscribers(application, message);
+            let endpoints = endpoints.map(|it| (it.id, it.filter.is_some().then(|| Arc::clone(it))));
+            (Subscribers { endpoints: endpoints.collect(), filters }, message.payload)
+        };
+        self.application(application)?;
+        // Payloads are read without the lock.
+        let receivers = |message| {
+            let (subscribers, payload) = subscribers(message);
+            subscribers.filtered(payload)
+        };
+        Some(messages.map(receivers).collect())
     }
 
     /// Checks that no other application has one of its keys.
@@ -137,17 +149,28 @@ impl Directory {
         entries.keys.retain(|_, owner| *owner != id);
         let owned: Vec<_> = entries.owned_by(id).collect();
         let endpoints = owned.into_iter().filter_map(|endpoint| entries.remove(endpoint)).collect();
+        entries.filters.remove(&id);
         Some((application, endpoints))
     }
 
     pub(super) fn put_endpoint(&self, known: KnownEndpoint) {
         let mut entries = self.write();
-        entries.owned.insert((known.endpoint.application, known.endpoint.id));
+        let application = known.endpoint.application;
+        let has_filter = known.endpoint.filter.is_some();
+        entries.owned.insert((application, known.endpoint.id));
         entries.endpoints.insert(known.endpoint.id, known);
+        if has_filter || entries.filters.contains_key(&application) {
+            entries.collect_filters(application);
+        }
     }
 
     pub(super) fn remove_endpoint(&self, id: EndpointId) -> Option<KnownEndpoint> {
-        self.write().remove(id)
+        let mut entries = self.write();
+        let known = entries.remove(id)?;
+        if known.endpoint.filter.is_some() {
+            entries.collect_filters(known.endpoint.application);
+        }
+        Some(known)
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Entries> {
@@ -166,16 +189,26 @@ impl Entries {
         self.owned.range((application, first)..=(application, last)).map(|(_, endpoint)| *endpoint)
     }
 
-    fn receivers<'e>(
+    fn known_of(&self, application: ApplicationId) -> impl Iterator<Item = &Arc<Endpoint>> {
+        let known = |id| self.endpoints.get(&id).map(|known| &known.endpoint);
+        self.owned_by(application).filter_map(known)
+    }
+
+    /// The endpoints that subscribe to a message by its type and channels.
+    fn subscribers<'e>(
         &'e self,
         application: ApplicationId,
-        event_type: &'e EventType,
-    ) -> impl Iterator<Item = EndpointId> + 'e {
-        let wants = move |id: &EndpointId| {
-            let known = self.endpoints.get(id).filter(|_| !self.closed.contains(id));
-            known.is_some_and(|known| known.endpoint.events.wants(event_type))
+        message: Routed<'e>,
+    ) -> impl Iterator<Item = &'e Arc<Endpoint>> {
+        let wants = move |it: &&Arc<Endpoint>| {
+            !self.closed.contains(&it.id) && it.subscribes_to(message.event_type, message.channels)
         };
-        self.owned_by(application).filter(wants)
+        self.known_of(application).filter(wants)
+    }
+
+    fn collect_filters(&mut self, application: ApplicationId) {
+        let filters = ApplicationFilters::of(self.known_of(application));
+        self.filters.insert(application, Arc::new(filters));
     }
 
     fn remove(&mut self, id: EndpointId) -> Option<KnownEndpoint> {

@@ -241,14 +241,13 @@ impl Node {
         self.handle.intake.accept(application, messages).await
     }
 
-    /// The number of endpoints that would get each of these messages now.
+    /// The number of endpoints that subscribe to each of these messages now, before their filters.
     pub(crate) fn fan_out_sizes(
         &self,
         application: ApplicationId,
         messages: &[Submission],
     ) -> Vec<usize> {
-        let types = messages.iter().map(|message| &message.event_type);
-        self.handle.directory.fan_out_sizes(application, types)
+        self.handle.directory.fan_out_sizes(application, messages.iter().map(Submission::routed))
     }
 
     /// Sends one message to one endpoint only, whatever it asked for: a test event, type

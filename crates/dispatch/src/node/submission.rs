@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use stagger::Instant;
 use stagger_scheduler::OperationalEvent;
 use stagger_scheduler::model::{
-    ApplicationId, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, IdempotencyKey,
-    Message, MessageId, NewMessage,
+    ApplicationId, ChannelName, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType,
+    IdempotencyKey, Message, MessageId, NewMessage,
 };
 use stagger_store::Settlement;
 use stagger_text::Timestamp;
@@ -16,6 +16,7 @@ use url::Url;
 
 use super::directory::Directory;
 use super::fleet::SettingsSync;
+use super::routing::Routed;
 use crate::Error;
 use crate::random::IdGenerator;
 
@@ -37,6 +38,8 @@ pub struct Submission {
     pub content_type: String,
     /// The sender's own name for it.
     pub key: Option<IdempotencyKey>,
+    /// The channels that it is in, sorted: none reaches only endpoints without channels.
+    pub channels: Vec<ChannelName>,
 }
 
 /// Names messages, and chooses their receivers.
@@ -96,8 +99,7 @@ impl ReceiverChoice {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Vec<Vec<Submission>> {
-        let types = messages.iter().map(|message| &message.event_type);
-        let sizes = self.directory.fan_out_sizes(application, types);
+        let sizes = self.directory.fan_out_sizes(application, messages.iter().map(Submission::routed));
         let mut steps: Vec<Vec<Submission>> = Vec::new();
         let mut rows = STEP;
         for (message, size) in messages.into_iter().zip(sizes) {
@@ -117,8 +119,8 @@ impl ReceiverChoice {
     pub(super) fn addressed(&self, wanted: &IntakeRequest) -> Result<Vec<NewMessage>, Error> {
         let (application, receivers) = match wanted.to {
             Receivers::Of(application) => {
-                let types = wanted.messages.iter().map(|(_, message)| &message.event_type);
-                let receivers = self.directory.fan_out(application, types);
+                let messages = wanted.messages.iter().map(|(_, message)| message.routed());
+                let receivers = self.directory.fan_out(application, messages);
                 (application, receivers.ok_or_else(|| Error::not_found("application"))?)
             }
             Receivers::Only(id) => {
@@ -143,6 +145,11 @@ impl IntakeRequest {
 }
 
 impl Submission {
+    pub(super) fn routed(&self) -> Routed<'_> {
+        let Self { event_type, channels, payload, .. } = self;
+        Routed { event_type, channels, payload }
+    }
+
     fn named(
         &self,
         id: MessageId,
@@ -150,10 +157,18 @@ impl Submission {
         now: Instant,
         endpoints: Vec<EndpointId>,
     ) -> NewMessage {
-        let Self { event_type, payload, content_type, key } = self.clone();
-        let size = payload.len();
-        let message =
-            Message { id, application, event_type, key, content_type, size, created_at: now };
+        let Self { event_type, payload, content_type, key, channels } = self.clone();
+        let (size, created_at) = (payload.len(), now);
+        let message = Message {
+            id,
+            application,
+            event_type,
+            key,
+            content_type,
+            size,
+            created_at,
+            channels,
+        };
         NewMessage { message, payload, endpoints }
     }
 }
@@ -192,7 +207,11 @@ impl OperationalEvents {
             }
         };
         let event_type: EventType = name.parse().ok()?;
-        let mut endpoints = self.receivers(&endpoint, &event_type)?;
+        let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
+        let payload = Bytes::from(body.to_string());
+        let routed = Routed { event_type: &event_type, channels: &[], payload: &payload };
+        let receivers = self.directory.fan_out(endpoint.application, std::iter::once(routed));
+        let mut endpoints = receivers?.pop()?;
         if name == DISABLED {
             // It would only wait there.
             endpoints.retain(|receiver| *receiver != id);
@@ -206,8 +225,6 @@ impl OperationalEvents {
             .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
             .ok()?
             .pop()?;
-        let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
-        let payload = body.to_string();
         let message = Message {
             id,
             application: endpoint.application,
@@ -216,12 +233,9 @@ impl OperationalEvents {
             content_type: JSON.to_owned(),
             size: payload.len(),
             created_at: now,
+            channels: Vec::new(),
         };
-        Some(NewMessage { message, payload: payload.into(), endpoints })
-    }
-
-    fn receivers(&self, endpoint: &Endpoint, event_type: &EventType) -> Option<Vec<EndpointId>> {
-        self.directory.fan_out(endpoint.application, std::iter::once(event_type))?.pop()
+        Some(NewMessage { message, payload, endpoints })
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant};
 
-use super::{ApplicationId, EndpointId, MessageId};
+use super::{ApplicationId, ChannelName, EndpointId, MessageId};
 
 /// A tenant. Nothing of one application is visible to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +77,8 @@ pub struct Message {
     pub size: usize,
     /// The time at which it was accepted.
     pub created_at: Instant,
+    /// The channels that it is in, sorted.
+    pub channels: Vec<ChannelName>,
 }
 
 /// A message on its way into the store, with everything that becomes durable together.

@@ -5,14 +5,18 @@
 //! or dead, and every [`DeliveryAttempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
 
 mod attempt;
+mod content_filter;
 mod delivery;
 mod endpoint;
 mod id;
 mod message;
 mod nanos;
 mod pace;
+mod payload_fields;
+mod subscription;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
+pub use content_filter::{ContentFilter, FieldResult};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
 pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
@@ -21,3 +25,5 @@ pub use endpoint::{
 pub use id::{ApplicationId, EndpointId, MessageId};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
+pub use payload_fields::{FieldPaths, PayloadFields};
+pub use subscription::{ChannelName, EventPattern};

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use stagger::Span;
 use stagger_scheduler::model::{
-    AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId, Message,
-    MessageId,
+    AttemptFailure, ChannelName, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState,
+    EndpointId, Message, MessageId,
 };
 use stagger_store::{Accepted, DeliveryFilter, MessageFilter};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{
-    AnyJson, EndingName, EndpointIdText, EventTypeText, FailureName, IdempotencyKeyText,
+    AnyJson, ChannelNameText, EndingName, EndpointIdText, EventTypeText, FailureName, IdempotencyKeyText,
     MessageIdText, SpanText, StateName, TimestampText, VerdictName,
 };
 use crate::Error;
@@ -39,6 +39,9 @@ pub(in super::super) struct NewMessage<'b> {
     #[serde(borrow)]
     #[schema(value_type = Option<IdempotencyKeyText>)]
     pub(in super::super) idempotency_key: Option<Cow<'b, str>>,
+    /// The channels that it is in: default none. Endpoints that name channels receive only messages in one of them.
+    #[schema(value_type = Option<Vec<ChannelNameText>>, max_items = 10)]
+    pub(in super::super) channels: Option<Vec<ChannelName>>,
 }
 
 /// Several messages, accepted all or none.
@@ -96,6 +99,9 @@ pub(in super::super) struct MessageView {
     size: usize,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
+    /// The channels that it is in.
+    #[schema(value_type = Vec<ChannelNameText>)]
+    channels: Vec<ChannelName>,
 }
 
 impl From<&Message> for MessageView {
@@ -107,6 +113,7 @@ impl From<&Message> for MessageView {
             content_type: message.content_type.clone(),
             size: message.size,
             created_at: Timestamp(message.created_at),
+            channels: message.channels.clone(),
         }
     }
 }

@@ -56,6 +56,18 @@ text!(
      under `stagger.` are the dispatcher's own."
 );
 text!(
+    /// A pattern of event types.
+    EventPatternText as "EventPattern", "^([A-Za-z0-9_-]+|\\*)(\\.([A-Za-z0-9_-]+|\\*))*$", "invoice.*",
+    "An event type, or a pattern in which the word `*` stands for one or more whole words: `invoice.*`, \
+     `*.failed`. At most 128 characters and 4 wildcards. The dispatcher's own types are matched only by \
+     patterns that begin with `stagger.`."
+);
+text!(
+    /// A channel.
+    ChannelNameText as "Channel", "^[A-Za-z0-9_.:-]{1,128}$", "project:17",
+    "A channel of messages, such as a customer or a project."
+);
+text!(
     /// A span.
     SpanText as "Span", "^([0-9]+(\\.[0-9]+)?(d|h|m|s|ms|us|ns) ?)+$|^0$", "30s",
     "A length of time: numbers with their units, the longest first, such as `250ms`, `1.5s` or \
@@ -117,8 +129,59 @@ impl ToSchema for TimestampText {
     }
 }
 
+/// A filter on payloads.
+pub(in super::super) struct ContentFilterJson;
+
+impl PartialSchema for ContentFilterJson {
+    fn schema() -> RefOr<Schema> {
+        let rules = json!({
+            "type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentFilter"}
+        });
+        let scalar = json!({"type": ["null", "boolean", "number", "string"], "maxLength": 256});
+        let ordered = json!({"type": ["number", "string"], "maxLength": 256});
+        let comparisons = json!({
+            "path": {
+                "type": "string", "maxLength": 256, "pattern": "^(/([^~]|~[01])*)?$",
+                "description": "A JSON pointer (RFC 6901) of at most 16 steps.",
+            },
+            "eq": scalar, "ne": scalar, "lt": ordered, "le": ordered, "gt": ordered, "ge": ordered,
+            "in": {"type": "array", "minItems": 1, "maxItems": 50, "items": scalar},
+            "exists": {"type": "boolean"},
+            "prefix": {"type": "string", "maxLength": 256},
+        });
+        let only = |name: &str, schema: Value| {
+            json!({
+                "type": "object", "required": [name], "properties": {name: schema},
+                "additionalProperties": false,
+            })
+        };
+        let rule = json!({"$ref": "#/components/schemas/ContentFilter"});
+        read(json!({
+            "description": "A filter on the payload: `all`, `any` or `not` of rules, or a comparison of the \
+                field at `path`. At most 32 comparisons, nested 8 deep, 8 KiB in all. A payload that is not \
+                JSON passes no filter.",
+            "examples": [{"path": "/amount", "ge": 100}],
+            "oneOf": [
+                only("all", rules.clone()),
+                only("any", rules),
+                only("not", rule),
+                {
+                    "type": "object", "required": ["path"], "minProperties": 2, "properties": comparisons,
+                    "additionalProperties": false,
+                },
+            ],
+        }))
+    }
+}
+
+impl ToSchema for ContentFilterJson {
+    fn name() -> Cow<'static, str> {
+        "ContentFilter".into()
+    }
+}
+
 /// Any JSON at all.
-pub(super) struct AnyJson;
+pub(in super::super) struct AnyJson;
 
 impl PartialSchema for AnyJson {
     fn schema() -> RefOr<Schema> {

@@ -5,10 +5,12 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use stagger::{Instant, Ratio, Span};
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    ApplicationId, Endpoint, EndpointId, EventFilter, EventType, Pace, Recovery, Secret, Statuses,
+    ApplicationId, ChannelName, ContentFilter, Endpoint, EndpointId, EventFilter, EventPattern, Pace,
+    Recovery, Secret, Statuses,
 };
 use stagger_sender::{Sender, check_header};
 use stagger_text::Timestamp;
@@ -16,7 +18,10 @@ use url::Url;
 use utoipa::ToSchema;
 
 use super::policy::{EndpointPolicy, PolicyText};
-use super::schema::{EndpointIdText, EventTypeText, SecretText, SpanText, TimestampText};
+use super::schema::{
+    ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, SecretText, SpanText,
+    TimestampText,
+};
 use super::secret;
 use super::secret::{HeaderValue, Headers};
 use super::span as span_text;
@@ -55,9 +60,15 @@ pub(in super::super) struct EndpointSettings {
     /// A description for people.
     #[schema(max_length = 1_000)]
     description: Option<String>,
-    /// The types that it gets; none means all but the dispatcher's own.
-    #[schema(value_type = Option<Vec<EventTypeText>>, max_items = 100)]
-    events: Option<Vec<EventType>>,
+    /// The types that it gets, as patterns; none means all but the dispatcher's own.
+    #[schema(value_type = Option<Vec<EventPatternText>>, max_items = 100)]
+    events: Option<Vec<EventPattern>>,
+    /// The channels that it receives: none means all messages, others mean messages in one of them.
+    #[schema(value_type = Option<Vec<ChannelNameText>>, max_items = 10)]
+    channels: Option<Vec<ChannelName>>,
+    /// The filter that payloads must pass: default none. A patch replaces it as a whole.
+    #[schema(value_type = Option<ContentFilterJson>)]
+    filter: Option<Value>,
     /// The retry policy of its deliveries, and the settings of its breaker: default ten attempts
     /// over three days. A policy uses these defaults for each setting that it leaves out.
     #[schema(value_type = Option<PolicyText>)]
@@ -135,6 +146,8 @@ impl EndpointSettings {
             url: endpoint.url.clone(),
             description: Some(endpoint.description.clone()),
             events,
+            channels: Some(endpoint.channels.clone()),
+            filter: endpoint.filter.as_ref().map(ContentFilter::to_json),
             policy: Some(EndpointPolicy(endpoint.policy)),
             timeout: Some(endpoint.timeout),
             concurrency: Some(endpoint.pace.concurrency.get().into()),
@@ -196,7 +209,9 @@ impl EndpointSettings {
                 MAX_DESCRIPTION,
                 "at most 1000 characters",
             )?,
-            events: filter(self.events.unwrap_or_default())?,
+            events: subscribed(self.events.unwrap_or_default())?,
+            channels: ChannelName::set(self.channels.unwrap_or_default())?,
+            filter: self.filter.as_ref().map(ContentFilter::parse).transpose()?,
             policy: self.policy.map_or(usual.policy, |EndpointPolicy(policy)| policy),
             timeout: span("timeout", self.timeout.unwrap_or(usual.timeout), TIMEOUT)?,
             pace,
@@ -273,7 +288,7 @@ fn short(field: &'static str, text: String, limit: usize, bound: &str) -> Result
     if text.chars().count() <= limit { Ok(text) } else { Err(Error::invalid(field, text, bound)) }
 }
 
-fn filter(mut events: Vec<EventType>) -> Result<EventFilter, Error> {
+fn subscribed(mut events: Vec<EventPattern>) -> Result<EventFilter, Error> {
     events.sort_unstable();
     events.dedup();
     match events.len() {
@@ -299,9 +314,15 @@ pub(in super::super) struct EndpointView {
     #[schema(example = "https://example.com/webhooks")]
     url: String,
     description: String,
-    /// The types that it gets; none means all.
-    #[schema(value_type = Vec<EventTypeText>)]
-    events: Vec<EventType>,
+    /// The types that it gets, as patterns; none means all.
+    #[schema(value_type = Vec<EventPatternText>)]
+    events: Vec<EventPattern>,
+    /// The channels that it receives; none means all messages.
+    #[schema(value_type = Vec<ChannelNameText>)]
+    channels: Vec<ChannelName>,
+    /// The filter that payloads must pass, if there is one.
+    #[schema(value_type = Option<ContentFilterJson>)]
+    filter: Option<Value>,
     #[schema(value_type = PolicyText)]
     policy: EndpointPolicy,
     /// The longest time that one attempt may take.
@@ -349,6 +370,8 @@ impl EndpointView {
             url: endpoint.url.clone(),
             description: endpoint.description.clone(),
             events,
+            channels: endpoint.channels.clone(),
+            filter: endpoint.filter.as_ref().map(ContentFilter::to_json),
             policy: EndpointPolicy(endpoint.policy),
             timeout: endpoint.timeout,
             concurrency: endpoint.pace.concurrency,
