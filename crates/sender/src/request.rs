@@ -9,7 +9,9 @@ use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
 use stagger::{ConfigError, Span, StdTime};
-use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint, HeaderTemplate, Message};
+use stagger_scheduler::model::{
+    ApplicationId, AttemptFailure, Endpoint, HeaderTemplate, Message, TraceContext,
+};
 use url::Url;
 
 use crate::address::{Address, Ports};
@@ -21,6 +23,8 @@ const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 const ATTEMPT: HeaderName = HeaderName::from_static("stagger-attempt");
+const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// The request of an attempt without its signature, which is made when it is sent.
 #[derive(Clone, Debug)]
@@ -40,7 +44,7 @@ impl<'a> Post<'a> {
         to: &'a Ready,
         message: &Message,
         payload: Bytes,
-        number: u32,
+        (number, trace): (u32, Option<&TraceContext>),
     ) -> Result<Self, SendFailure> {
         let id = message.id.to_string();
         let mut headers = to.fixed.clone();
@@ -53,6 +57,13 @@ impl<'a> Post<'a> {
         headers.insert(CONTENT_TYPE, value(message.content_type.clone())?);
         headers.insert(ID, value(id.clone())?);
         headers.insert(ATTEMPT, number.into());
+        if let Some(trace) = trace {
+            headers.insert(TRACE_PARENT, value(trace.traceparent())?);
+            let state = trace.tracestate().map(str::to_owned).map(value).transpose()?;
+            // One of the endpoint's own headers belongs to another trace.
+            headers.remove(TRACE_STATE);
+            headers.extend(state.map(|state| (TRACE_STATE, state)));
+        }
         Ok(Self { to, payload, id, headers })
     }
 
@@ -139,6 +150,7 @@ impl fmt::Debug for Written {
 pub struct Target {
     pub(crate) timeout: Span,
     origin: Option<String>,
+    place: Option<TargetPlace>,
     pub(crate) ready: Result<Ready, SendFailure>,
 }
 
@@ -164,14 +176,66 @@ impl Target {
         let unbuildable =
             |error: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
         let ready = Ready::new(endpoint, ports).map_err(unbuildable);
-        let origin = Url::parse(&endpoint.url).ok().map(|url| url.origin().ascii_serialization());
-        Self { timeout: endpoint.timeout, origin, ready }
+        let url = Url::parse(&endpoint.url).ok();
+        let origin = url.as_ref().map(|url| url.origin().ascii_serialization());
+        let place = url.and_then(TargetPlace::of);
+        Self { timeout: endpoint.timeout, origin, place, ready }
     }
 
     /// The destination: scheme, host and port, the port left out where it is the usual one.
     #[must_use]
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
+    }
+
+    /// The destination as traces name it; `None` if the URL cannot be read.
+    #[must_use]
+    pub const fn place(&self) -> Option<&TargetPlace> {
+        self.place.as_ref()
+    }
+}
+
+/// A destination in the words of OpenTelemetry's conventions for HTTP clients.
+///
+/// ```
+/// use stagger::Instant;
+/// use stagger_scheduler::model::{Endpoint, EndpointId, ApplicationId};
+/// use stagger_sender::{SendOptions, Sender};
+/// let id: EndpointId = "ep_0190163d8694739b84f6b0d3ccc3a5a1".parse()?;
+/// let application: ApplicationId = "app_0190163d8694739b84f6b0d3ccc3a5a2".parse()?;
+/// let endpoint = Endpoint::new(id, application, "https://a.test/hook?token=x", Instant::ORIGIN);
+/// let target = Sender::new(SendOptions::default())?.prepare(&endpoint);
+/// let place = target.place().expect("the URL can be read");
+/// assert_eq!((place.host.as_str(), place.port), ("a.test", 443));
+/// assert_eq!(place.url, "https://a.test/hook?token=REDACTED");
+/// # Ok::<(), stagger::ConfigError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetPlace {
+    /// `url.full`: without user and password, and with `REDACTED` for each value of the query, which may be a secret.
+    pub url: String,
+    /// `server.address`.
+    pub host: String,
+    /// `server.port`.
+    pub port: u16,
+}
+
+impl TargetPlace {
+    fn of(mut url: Url) -> Option<Self> {
+        let (host, port) = (url.host_str()?.to_owned(), url.port_or_known_default()?);
+        // An address that can have neither has none to hide.
+        _ = url.set_username("");
+        _ = url.set_password(None);
+        url.set_fragment(None);
+        if let Some(query) = url.query() {
+            let hidden = |pair: &str| match pair.split_once('=') {
+                Some((name, _)) => format!("{name}=REDACTED"),
+                None => "REDACTED".to_owned(),
+            };
+            let hidden = query.split('&').map(hidden).collect::<Vec<_>>().join("&");
+            url.set_query(Some(&hidden));
+        }
+        Some(Self { url: url.into(), host, port })
     }
 }
 

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};
 use stagger::hint::HintReader;
-use stagger::{Clock, ConfigError, Hint, Instant, Span, StdTime, TokioTime};
-use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Endpoint, Message};
+use stagger::{Clock, ConfigError, Entropy, Hint, Instant, OsEntropy, Span, StdTime, TokioTime};
+use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Endpoint, Message, TraceContext};
 
 use crate::address::{Address, Ports};
 use crate::connection::{Connection, Lost, within};
@@ -124,7 +124,21 @@ impl Sender {
         number: u32,
         written: &Written,
     ) -> AttemptAnswer {
-        let answer = self.attempt(target, (message, payload), number, written).await;
+        let trace = message.trace.as_ref().map(|trace| trace.child(new_span_id()));
+        self.send_traced(target, (message, payload), (number, trace), written).await
+    }
+
+    /// The same under a span of the caller's own, whose context the receiver gets; without a context it gets none,
+    /// whatever trace the message has. The other methods make a span id for each attempt of a message with a trace.
+    pub async fn send_traced(
+        &self,
+        target: &Target,
+        (message, payload): (&Message, Bytes),
+        (number, trace): (u32, Option<TraceContext>),
+        written: &Written,
+    ) -> AttemptAnswer {
+        let numbered = (number, trace.as_ref());
+        let answer = self.attempt(target, (message, payload), numbered, written).await;
         AttemptAnswer { written: written.get(), ..answer }
     }
 
@@ -132,7 +146,7 @@ impl Sender {
         &self,
         target: &Target,
         (message, payload): (&Message, Bytes),
-        number: u32,
+        numbered: (u32, Option<&TraceContext>),
         written: &Written,
     ) -> AttemptAnswer {
         let started = TokioTime.now();
@@ -140,7 +154,7 @@ impl Sender {
             Ok(ready) => ready,
             Err(send_failure) => return failed(send_failure.clone(), Span::ZERO),
         };
-        let post = match Post::new(ready, message, payload, number) {
+        let post = match Post::new(ready, message, payload, numbered) {
             Ok(post) => post,
             Err(send_failure) => return failed(send_failure, Span::ZERO),
         };
@@ -244,6 +258,12 @@ fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
         ConnectPhase::Reply => (AttemptFailure::Timeout, "no head of a reply"),
     };
     SendFailure::new(failure, format!("{what} within {timeout}"))
+}
+
+/// The id of a new span: random, and never all zeros, which stands for none.
+#[must_use]
+pub fn new_span_id() -> [u8; 8] {
+    OsEntropy.next_u64().max(1).to_be_bytes()
 }
 
 /// A redirect is a failure: the guard has judged this address, and not the next.

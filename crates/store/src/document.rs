@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
-    Secret, SecretKind,
+    Application, ApplicationId, ChannelName, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
+    Message, Secret, SecretKind, TraceContext,
 };
 
 use super::encoding::Unreadable;
@@ -64,6 +64,30 @@ pub(super) fn endpoint(
     Ok(Endpoint { id, application, secrets, headers, ..settings.into_owned() })
 }
 
+/// The document of a message: what it has beside its columns, if anything.
+pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable> {
+    if message.trace.is_none() && message.channels.is_empty() {
+        return Ok(None);
+    }
+    let trace = message.trace.as_ref();
+    write(&MessageDocument {
+        traceparent: trace.map(TraceContext::traceparent),
+        tracestate: trace.and_then(|trace| trace.tracestate().map(str::to_owned)),
+        channels: Cow::Borrowed(&message.channels),
+    })
+    .map(Some)
+}
+
+/// The trace and the channels in the document of a message.
+pub(super) fn of_document(
+    text: Option<&str>,
+) -> Result<(Option<TraceContext>, Vec<ChannelName>), Unreadable> {
+    let Some(text) = text else { return Ok((None, Vec::new())) };
+    let MessageDocument { traceparent, tracestate, channels } = read(text)?;
+    let trace = traceparent.and_then(|parent| TraceContext::parse(&parent, tracestate.as_deref()));
+    Ok((trace, channels.into_owned()))
+}
+
 /// The document of an endpoint's state.
 pub(super) fn of_endpoint_state(endpoint_state: &EndpointState) -> Result<String, Unreadable> {
     write(endpoint_state)
@@ -80,6 +104,20 @@ struct ApplicationDocument {
     keys: Vec<Base64>,
     slots: NonZeroU32,
     created_at: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct MessageDocument<'m> {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    traceparent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tracestate: Option<String>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    channels: Cow<'m, [ChannelName]>,
+}
+
+fn is_empty(channels: &[ChannelName]) -> bool {
+    channels.is_empty()
 }
 
 /// An endpoint with what its own form leaves out.

@@ -12,7 +12,7 @@ use crate::Error;
 
 /// The columns of a message.
 pub(super) const MESSAGE: &str =
-    "m.id, m.application, m.event_type, m.key, m.content_type, m.size, m.created_at";
+    "m.id, m.application, m.event_type, m.key, m.content_type, m.size, m.created_at, m.document";
 /// The columns of a delivery.
 pub(super) const DELIVERY: &str = "d.message, d.endpoint, d.application, d.state, d.due, \
      d.attempts, d.replays, d.call, d.ending, d.updated_at";

@@ -15,6 +15,7 @@ use super::body::{JsonBytes, RawBytes};
 use super::problem::Problem;
 use super::query::{EventTypeQuery, MessageQuery, ValidQuery};
 use super::state::Api;
+use super::trace::{TraceHeaders, trace_of, trace_of_headers};
 use super::wire::{AcceptedBatch, AcceptedMessage, MessageView, NewBatch, NewMessage, PageOf};
 use super::{body, openapi};
 use crate::Error;
@@ -34,7 +35,7 @@ const KEY: &str = "idempotency_key";
 /// endpoint that wants its type.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages", tag = "messages",
-    params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader),
+    params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader, TraceHeaders),
     request_body = NewMessage,
     responses(
         (status = 202, description = "It is on disk.", body = AcceptedMessage),
@@ -56,14 +57,15 @@ pub(super) async fn send_message(
         return Err(Error::invalid("idempotency_key", value, bound).into());
     }
     message.idempotency_key = message.idempotency_key.or_else(|| key.map(Cow::Borrowed));
-    let submission = submission(&api, &message)?;
+    let mut submission = submission(&api, &message)?;
+    submission.trace = submission.trace.or_else(|| trace_of_headers(&headers));
     accept_one(&api, &tenant, submission).await
 }
 
 /// Accepts a message whose payload is the whole body, of any type.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/raw", tag = "messages",
-    params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader, EventTypeQuery),
+    params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader, TraceHeaders, EventTypeQuery),
     request_body(content = openapi::AnyBytes, content_type = "application/octet-stream"),
     responses(
         (status = 202, description = "It is on disk.", body = AcceptedMessage),
@@ -85,6 +87,7 @@ pub(super) async fn send_raw_message(
         content_type: content_type(&headers)?,
         key: header_key(&headers)?.map(str::parse).transpose()?,
         channels: query.channels()?,
+        trace: trace_of_headers(&headers),
     };
     accept_one(&api, &tenant, submission).await
 }
@@ -97,7 +100,7 @@ pub(super) async fn send_raw_message(
 /// idempotency keys.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/batch", tag = "messages",
-    params(openapi::ApplicationPath),
+    params(openapi::ApplicationPath, TraceHeaders),
     request_body = NewBatch,
     responses(
         (status = 202, description = "All of them are on disk.", body = AcceptedBatch),
@@ -109,6 +112,7 @@ pub(super) async fn send_raw_message(
 pub(super) async fn send_batch(
     State(api): State<Api>,
     tenant: Tenant,
+    headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<(StatusCode, axum::Json<AcceptedBatch>), Problem> {
     let batch: NewBatch<'_> = body::json(&body)?;
@@ -120,7 +124,11 @@ pub(super) async fn send_batch(
     let one =
         |(at, message)| submission(&api, message).map_err(|problem: Problem| problem.within(at));
     let submissions: Result<Vec<_>, Problem> = batch.messages.iter().enumerate().map(one).collect();
-    let submissions = submissions?;
+    let mut submissions = submissions?;
+    let of_all = trace_of_headers(&headers);
+    for given in submissions.iter_mut().filter(|given| given.trace.is_none()) {
+        given.trace.clone_from(&of_all);
+    }
     refuse_other_twins(&submissions)?;
     count_fan_out(&api, &tenant, &submissions)?;
     let keyed: Vec<_> =
@@ -265,6 +273,7 @@ fn submission(api: &Api, message: &NewMessage<'_>) -> Result<Submission, Problem
         content_type: JSON.to_owned(),
         key: message.idempotency_key.as_deref().map(str::parse::<IdempotencyKey>).transpose()?,
         channels: ChannelName::set(message.channels.clone().unwrap_or_default())?,
+        trace: trace_of(message.traceparent.as_deref(), message.tracestate.as_deref()),
     })
 }
 

@@ -19,6 +19,7 @@ mod problem;
 mod query;
 mod router;
 mod state;
+mod trace;
 mod wire;
 
 pub use router::router;

@@ -12,7 +12,8 @@ use tokio::sync::Semaphore;
 
 use super::directory::Directory;
 use super::scheduler_state::{AttemptResult, Command, Inbox};
-use crate::{Error, observe};
+use crate::Error;
+use crate::observe::AttemptSpan;
 
 /// The most concurrent reads of payloads: enough to keep a disk busy, and few enough that accepting
 /// is not starved.
@@ -85,8 +86,10 @@ impl AttemptRunner {
         let Some(target) = self.directory.target(launch.endpoint) else { return };
         let CachedMessage { message, payload } = cached;
         let written = &guard.written;
-        let sent = self.sender.send_noting(&target, (&message, payload), launch.number, written);
-        let answer = observe::traced(&launch, sent).await;
+        let span = AttemptSpan::begin(&launch, target.place(), message.trace.as_ref());
+        let numbered = (launch.number, span.context());
+        let sent = self.sender.send_traced(&target, (&message, payload), numbered, written);
+        let answer = span.run(sent).await;
         guard.keep(AttemptResult::Answer(answer, message.event_type.is_operational()));
     }
 
@@ -217,6 +220,7 @@ mod tests {
             size,
             created_at: Instant::ORIGIN,
             channels: Vec::new(),
+            trace: None,
         };
         CachedMessage { message: Arc::new(message), payload: vec![7; size].into() }
     }

@@ -8,7 +8,7 @@ use stagger::Instant;
 use stagger_scheduler::OperationalEvent;
 use stagger_scheduler::model::{
     ApplicationId, ChannelName, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType,
-    IdempotencyKey, Message, MessageId, NewMessage,
+    IdempotencyKey, Message, MessageId, NewMessage, TraceContext,
 };
 use stagger_store::Settlement;
 use stagger_text::Timestamp;
@@ -40,6 +40,8 @@ pub struct Submission {
     pub key: Option<IdempotencyKey>,
     /// The channels that it is in, sorted: none reaches only endpoints without channels.
     pub channels: Vec<ChannelName>,
+    /// The trace of its producer, which the attempts continue.
+    pub trace: Option<TraceContext>,
 }
 
 /// Names messages, and chooses their receivers.
@@ -157,7 +159,7 @@ impl Submission {
         now: Instant,
         endpoints: Vec<EndpointId>,
     ) -> NewMessage {
-        let Self { event_type, payload, content_type, key, channels } = self.clone();
+        let Self { event_type, payload, content_type, key, channels, trace } = self.clone();
         let (size, created_at) = (payload.len(), now);
         let message = Message {
             id,
@@ -168,6 +170,7 @@ impl Submission {
             size,
             created_at,
             channels,
+            trace,
         };
         NewMessage { message, payload, endpoints }
     }
@@ -234,6 +237,7 @@ impl OperationalEvents {
             size: payload.len(),
             created_at: now,
             channels: Vec::new(),
+            trace: None,
         };
         Some(NewMessage { message, payload, endpoints })
     }

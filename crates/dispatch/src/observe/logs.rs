@@ -1,17 +1,13 @@
 //! Logs, traces, and the events that are written to them.
 
-use std::future::Future;
 use std::io;
 
 use stagger::{Instant, Span};
-use stagger_scheduler::Launch;
 use stagger_scheduler::model::{
-    AttemptAnswer, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId,
+    Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId,
     EndpointState,
 };
 use stagger_store::Settlement;
-use tracing::Instrument;
-use tracing::field::Empty;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -77,34 +73,6 @@ fn filter() -> Result<EnvFilter, Error> {
 
 /// The target of the spans: nothing listens unless traces are exported, and then they cost nothing.
 pub(super) const TARGET: &str = "stagger_trace";
-
-/// Runs an attempt in a span of its own. Numbers are i64, because tracing-opentelemetry writes every other integer as
-/// text.
-pub(crate) async fn traced(
-    launch: &Launch,
-    attempt: impl Future<Output = AttemptAnswer>,
-) -> AttemptAnswer {
-    let span = tracing::info_span!(
-        target: TARGET,
-        "stagger.attempt",
-        otel.kind = "client",
-        stagger.message = %launch.message,
-        stagger.endpoint = %launch.endpoint,
-        stagger.attempt = i64::from(launch.number),
-        stagger.probe = launch.probe,
-        http.response.status_code = Empty,
-        error.type = Empty,
-    );
-    if span.is_disabled() {
-        return attempt.await;
-    }
-    let answer = attempt.instrument(span.clone()).await;
-    match answer.result {
-        Ok(status) => span.record("http.response.status_code", i64::from(status)),
-        Err(failure) => span.record("error.type", failure.name()),
-    };
-    answer
-}
 
 /// Logs the result of an attempt. A success at the first attempt is counted, but not logged.
 pub(crate) fn settled(instruments: &Instruments, settlement: &Settlement) {

@@ -18,6 +18,7 @@
 //! Names as in `stagger::observe`; in the text for Prometheus full stops are underscores, counters end
 //! in `_total`, and times in `_seconds`.
 
+mod attempt_span;
 mod instruments;
 mod logs;
 mod metrics;
@@ -26,7 +27,8 @@ mod otlp;
 
 pub(crate) use instruments::{Gauges, Instruments};
 pub use logs::{LogFormat, init_logs};
-pub(crate) use logs::{moved, settled, traced};
+pub(crate) use attempt_span::AttemptSpan;
+pub(crate) use logs::{moved, settled};
 pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg(feature = "otel")]
 #[cfg_attr(docsrs, doc(cfg(feature = "otel")))]

@@ -1,16 +1,21 @@
 //! Spans to a collector: OTLP over HTTP, as protocol buffers.
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use opentelemetry::Context;
-use opentelemetry::trace::TracerProvider;
+use opentelemetry::trace::{
+    SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState, TracerProvider,
+};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{
     SdkTracerProvider, Span, SpanData, SpanExporter as _, SpanProcessor,
 };
+use stagger_scheduler::model::TraceContext;
 use tokio::sync::mpsc;
+use tracing_opentelemetry::OpenTelemetrySpanExt;
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 
@@ -44,6 +49,23 @@ pub fn init_logs_and_traces(format: LogFormat, url: &str) -> Result<(), Error> {
         .with_tracer(provider.tracer("stagger"))
         .with_filter(filter_fn(|meta| meta.target() == TARGET));
     install(format, Some(layer.boxed()))
+}
+
+/// Makes `span` a child of the span in `parent`, unless it has begun; returns its id. A parent that is not sampled makes a
+/// span that is not exported.
+pub(super) fn join(span: &tracing::Span, parent: &TraceContext) -> Option<[u8; 8]> {
+    let state = parent.tracestate().and_then(|state| TraceState::from_str(state).ok());
+    let context = SpanContext::new(
+        TraceId::from_bytes(parent.trace_id()),
+        SpanId::from_bytes(parent.span_id()),
+        TraceFlags::new(parent.flags()),
+        true,
+        state.unwrap_or_default(),
+    );
+    span.set_parent(Context::new().with_remote_span_context(context)).ok()?;
+    let context = span.context();
+    let own = context.span().span_context().clone();
+    own.is_valid().then(|| own.span_id().to_bytes())
 }
 
 /// Hands ended spans to the task that exports them: the exporter needs the runtime that the usual

@@ -8,3 +8,4 @@ mod retries;
 mod roles;
 mod server;
 mod settings;
+mod subscriptions;

@@ -74,6 +74,45 @@ async fn the_same_key_at_once_made_several_messages() {
 }
 
 #[tokio::test]
+async fn the_trace_of_a_request_was_lost() {
+    const ONE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    const OTHER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
+    const BROKEN: &str = "00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01";
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/messages", tenant.path);
+    let post = async |path: &str, parent: &str, body: Value| {
+        let request = server.request("POST", path, &tenant.key).header("traceparent", parent);
+        let body = Bytes::from(body.to_string());
+        server.send(request, body).await.expect(202).json()
+    };
+    let kept = async |id: &Value| {
+        let own = format!("{path}/{}", id.as_str().unwrap());
+        server.get(&own, &tenant.key).await.expect(200).json()["traceparent"].clone()
+    };
+    let plain = json!({"event_type": "a", "payload": 1});
+    let own = json!({"event_type": "a", "payload": 1, "traceparent": OTHER, "tracestate": "a=1"});
+    let bad = json!({"event_type": "a", "payload": 1, "traceparent": BROKEN});
+    for (parent, body, expected) in [
+        (ONE, &plain, json!(ONE)),
+        (BROKEN, &plain, Value::Null),
+        (ONE, &own, json!(OTHER)),
+        (ONE, &bad, json!(ONE)),
+        (BROKEN, &bad, Value::Null),
+    ] {
+        let made = post(&path, parent, body.clone()).await;
+        assert_eq!(kept(&made["id"]).await, expected, "{parent} {body}");
+    }
+    let raw = post(&format!("{path}/raw?event_type=a"), ONE, json!(1)).await;
+    assert_eq!(kept(&raw["id"]).await, ONE);
+    let batch = json!({"messages": [plain, own, bad]});
+    let made = post(&format!("{path}/batch"), ONE, batch).await;
+    for (n, expected) in [ONE, OTHER, ONE].into_iter().enumerate() {
+        assert_eq!(kept(&made["messages"][n]["id"]).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn half_a_batch_was_accepted() {
     let server = Server::start().await;
     let tenant = server.tenant("shop").await;

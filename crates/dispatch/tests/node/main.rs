@@ -11,4 +11,5 @@ mod shared;
 mod spied;
 mod throughput;
 #[cfg(feature = "otel")]
+mod traces;
 mod trouble;

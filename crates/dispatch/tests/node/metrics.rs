@@ -1,6 +1,6 @@
-//! The metrics of a node in the format of Prometheus, and the traces that a collector receives.
+//! The metrics of a node in the format of Prometheus.
 
-use stagger_dispatch::observe::{LogFormat, init_logs_and_traces, init_metrics};
+use stagger_dispatch::observe::init_metrics;
 use stagger_scheduler::model::DeliveryState;
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
@@ -43,23 +43,4 @@ async fn figures_of_attempts_retries_and_ends_are_on_the_page() {
         assert!(page.contains(&format!("# HELP {name} ")), "{name} is not described in\n{page}");
     }
     assert!(page.contains("stagger_keys_wrong_total{stagger_place=\"api\"} 0"), "{page}");
-}
-
-#[tokio::test]
-async fn an_attempt_is_a_span_at_the_collector() {
-    let collector = TestServer::start(Script::of([])).await;
-    init_logs_and_traces(LogFormat::Text, &collector.url("/v1/traces")).unwrap();
-    let fixture = Fixture::new().await;
-    let server = TestServer::start(Script::of([Reaction::status(500)])).await;
-    fixture.endpoint(1, &server.url("/"), |_| {}).await;
-    let sent = fixture.send(["1"]).await[0].to_string();
-    collector.until_taken(1).await;
-    let seen = &collector.seen()[0];
-    assert_eq!(seen.path, "/v1/traces");
-    assert_eq!(seen.headers["content-type"], "application/x-protobuf");
-    let holds = |bytes: &[u8]| seen.body.windows(bytes.len()).any(|part| part == bytes);
-    assert!(holds(sent.as_bytes()));
-    // In OTLP's protobuf: the attribute's key, then its value, an integer. Dashboards cannot compare text.
-    assert!(holds(b"stagger.attempt\x12\x02\x18\x01"));
-    assert!(holds(b"http.response.status_code\x12\x03\x18\xf4\x03"));
 }

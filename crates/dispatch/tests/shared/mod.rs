@@ -46,5 +46,7 @@ pub(crate) fn submission(payload: &str) -> Submission {
         payload: payload.to_owned().into(),
         content_type: "application/json".to_owned(),
         key: None,
+        channels: Vec::new(),
+        trace: None,
     }
 }

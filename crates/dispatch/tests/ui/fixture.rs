@@ -178,6 +178,8 @@ fn submission() -> Submission {
         payload: Bytes::from_static(b"{\"id\": 42}"),
         content_type: "application/json".into(),
         key: Some("order-1204".parse().unwrap()),
+        channels: Vec::new(),
+        trace: None,
     }
 }
 

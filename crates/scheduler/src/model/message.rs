@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant};
 
-use super::{ApplicationId, ChannelName, EndpointId, MessageId};
+use super::{ApplicationId, ChannelName, EndpointId, MessageId, TraceContext};
 
 /// A tenant. Nothing of one application is visible to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub struct Message {
     pub created_at: Instant,
     /// The channels that it is in, sorted.
     pub channels: Vec<ChannelName>,
+    /// The trace of its producer, which attempts continue.
+    pub trace: Option<TraceContext>,
 }
 
 /// A message on its way into the store, with everything that becomes durable together.

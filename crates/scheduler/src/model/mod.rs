@@ -14,6 +14,7 @@ mod nanos;
 mod pace;
 mod payload_fields;
 mod subscription;
+mod trace_context;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use content_filter::{ContentFilter, FieldResult};
@@ -27,3 +28,4 @@ pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewM
 pub use pace::{Pace, Recovery, Statuses};
 pub use payload_fields::{FieldPaths, PayloadFields};
 pub use subscription::{ChannelName, EventPattern};
+pub use trace_context::TraceContext;

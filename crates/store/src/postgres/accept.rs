@@ -216,14 +216,16 @@ impl Changes<'_> {
         let content_types: Vec<_> = messages().map(|m| text(&m.content_type)).collect();
         let sizes: Vec<_> = messages().map(|m| from_size(m.size)).collect();
         let times: Vec<_> = messages().map(|m| from_instant(m.created_at)).collect();
+        let documents = messages().map(document::of_message).collect::<Result<Vec<_>, _>>()?;
         let sql = "INSERT INTO message (id, application, event_type, key, content_type, size, \
-                   created_at) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], \
-                   $5::text[], $6::bigint[], $7::bigint[]) ON CONFLICT DO NOTHING \
+                   created_at, document) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], \
+                   $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::text[]) \
+                   ON CONFLICT DO NOTHING \
                    RETURNING id, application, key";
         let inserted = statement::rows(
             &self.db,
             sql,
-            &[&ids, &applications, &types, &keys, &content_types, &sizes, &times],
+            &[&ids, &applications, &types, &keys, &content_types, &sizes, &times, &documents],
         )
         .await?;
         let named = |row: &Row| Ok((message_id(row, 0)?, (application_id(row, 1)?, get(row, 2)?)));

@@ -18,7 +18,7 @@ use super::statement::DbError;
 use super::writer::Memory;
 use crate::encoding::CountChanges;
 use crate::walk::slack_of;
-use crate::{Accepted, ClusterAccept, Error, ShardId};
+use crate::{Accepted, ClusterAccept, Error, ShardId, document};
 
 /// The answers to the calls of a batch.
 type AcceptAnswers = Vec<Result<ClusterAccept, Error>>;
@@ -39,7 +39,7 @@ impl Accept<'_> {
             return Ok(None);
         }
         messages().for_each(|new| memory.lower_floor(new.message.id));
-        if !NewRows::of(self.0).write(db, counter, executed).await? {
+        if !NewRows::of(self.0)?.write(db, counter, executed).await? {
             return Ok(None);
         }
         let accepted = |new: &NewMessage| Accepted { id: new.message.id, repeated: false };
@@ -66,6 +66,7 @@ struct NewRows<'n> {
     content_types: Vec<String>,
     sizes: Vec<i64>,
     times: Vec<i64>,
+    documents: Vec<Option<String>>,
     payloads: Vec<&'n [u8]>,
     deliveries: NewDeliveries,
     /// The shard, message and endpoint of deliveries that other nodes make.
@@ -84,7 +85,7 @@ struct NewDeliveries {
 }
 
 impl<'n> NewRows<'n> {
-    fn of(calls: &'n [AcceptCall<'n>]) -> Self {
+    fn of(calls: &'n [AcceptCall<'n>]) -> Result<Self, DbError> {
         let fences: BTreeSet<_> = calls.iter().filter_map(AcceptCall::fence).collect();
         let versions = calls.iter().filter_map(|call| Some(call.choice?.settings_version));
         let mut rows = Self {
@@ -99,7 +100,7 @@ impl<'n> NewRows<'n> {
         for call in calls {
             for new in call.messages {
                 owners.insert(*new.message.application.as_uuid());
-                rows.add(new);
+                rows.add(new)?;
                 let endpoints: BTreeSet<EndpointId> = new.endpoints.iter().copied().collect();
                 for to in endpoints {
                     receivers.insert(*to.as_uuid());
@@ -113,10 +114,10 @@ impl<'n> NewRows<'n> {
         let counted = counts.take().into_iter();
         let pending = |by: &[i64]| by[DeliveryState::Pending as usize];
         rows.counted = counted.map(|(of, by)| (*of.as_uuid(), pending(&by))).unzip();
-        rows
+        Ok(rows)
     }
 
-    fn add(&mut self, new: &'n NewMessage) {
+    fn add(&mut self, new: &'n NewMessage) -> Result<(), DbError> {
         let message = &new.message;
         self.ids.push(*message.id.as_uuid());
         self.applications.push(*message.application.as_uuid());
@@ -125,7 +126,9 @@ impl<'n> NewRows<'n> {
         self.content_types.push(text(&message.content_type));
         self.sizes.push(from_size(message.size));
         self.times.push(from_instant(message.created_at));
+        self.documents.push(document::of_message(message)?);
         self.payloads.push(&new.payload);
+        Ok(())
     }
 
     fn add_delivery(&mut self, new: &NewMessage, to: EndpointId, is_led: bool) {
@@ -173,6 +176,7 @@ impl<'n> NewRows<'n> {
             &self.counted.0,
             &self.counted.1,
             &counter,
+            &self.documents,
         ];
         let has_arrivals = !self.arrivals.0.is_empty();
         if has_arrivals {
@@ -196,7 +200,7 @@ fn accept_sql(has_keys: bool, has_arrivals: bool) -> String {
     };
     let arrivals = if has_arrivals {
         ", arrived AS (INSERT INTO arrival (shard, message, endpoint) SELECT n.* \
-         FROM usual, unnest($21::smallint[], $22::uuid[], $23::uuid[]) AS n)"
+         FROM usual, unnest($22::smallint[], $23::uuid[], $24::uuid[]) AS n)"
     } else {
         ""
     };
@@ -212,8 +216,8 @@ fn accept_sql(has_keys: bool, has_arrivals: bool) -> String {
          AND (SELECT count(*) FROM receivers) = cardinality($4) \
          AND (SELECT value FROM mark WHERE name = 'news') <= $2 {no_repetition}), \
          stored AS (INSERT INTO message (id, application, event_type, key, content_type, size, \
-         created_at) SELECT n.* FROM usual, unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], \
-         $9::text[], $10::bigint[], $11::bigint[]) AS n), \
+         created_at, document) SELECT n.* FROM usual, unnest($5::uuid[], $6::uuid[], $7::text[], \
+         $8::text[], $9::text[], $10::bigint[], $11::bigint[], $21::text[]) AS n), \
          kept AS (INSERT INTO payload (message, bytes) SELECT n.* FROM usual, \
          unnest($5::uuid[], $12::bytea[]) AS n), \
          made AS (INSERT INTO delivery (message, endpoint, application, shard, state, ended, due, \
@@ -243,7 +247,7 @@ mod tests {
     async fn facts_are_found_along_indexes() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        let plan = schema.plan(&accept_sql(true, true), 23).await;
+        let plan = schema.plan(&accept_sql(true, true), 24).await;
         for table in ["node", "application", "endpoint", "tally"] {
             assert!(plan.contains(&format!("{table}_pkey")), "{table}: {plan}");
         }

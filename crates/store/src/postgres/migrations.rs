@@ -21,9 +21,10 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     include_str!("migrations/3.sql"),
     include_str!("migrations/4.sql"),
     include_str!("migrations/5.sql"),
+    include_str!("migrations/6.sql"),
 ];
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 /// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
@@ -100,8 +101,8 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
         0 => whole.batch_execute(RECORD).await?,
         VERSION => return Ok(from),
         // Version 1 has no arrivals.
-        1 => lock_tables(whole, "delivery").await?,
-        _ => lock_tables(whole, "delivery, arrival").await?,
+        1 => lock_tables(whole, "delivery, message").await?,
+        _ => lock_tables(whole, "delivery, arrival, message").await?,
     }
     for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
         whole.batch_execute(step).await?;

@@ -14,7 +14,7 @@ pub(super) use crate::encoding::{
     ATTEMPT, DELIVERY, MESSAGE, from_instant, from_size, from_span, instant, span,
 };
 use crate::encoding::{Unreadable, state, verdict};
-use crate::{Error, Fence, ShardId, Shards, encoding};
+use crate::{Error, Fence, ShardId, Shards, document, encoding};
 
 /// The message of a row.
 pub(super) fn message(row: &Row) -> Result<Message, DbError> {
@@ -24,6 +24,7 @@ pub(super) fn message(row: &Row) -> Result<Message, DbError> {
 /// The message whose columns begin at `at`.
 pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
     let key = get::<Option<&str>>(row, at + 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
+    let (trace, channels) = document::of_document(get(row, at + 7)?)?;
     Ok(Message {
         id: message_id(row, at)?,
         application: application_id(row, at + 1)?,
@@ -32,6 +33,8 @@ pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
         content_type: get(row, at + 4)?,
         size: usize::try_from(get::<i64>(row, at + 5)?).map_err(Unreadable::new)?,
         created_at: instant(get(row, at + 6)?),
+        channels,
+        trace,
     })
 }
 

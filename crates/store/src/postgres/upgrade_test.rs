@@ -67,7 +67,7 @@ async fn deliveries_of_version_1_are_led_and_settled() {
     let Some((schema, _client)) = old().await else { return };
     let refused = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("version 1, but this release needs 5"), "{refused}");
+    assert!(refused.contains("version 1, but this release needs 6"), "{refused}");
     let options = PostgresOptions { migrate: true, ..PostgresOptions::default() };
     let store = PostgresStore::open(&schema.address(), options).await.unwrap();
     let health = check_postgres(&schema.address()).await.unwrap();

@@ -11,7 +11,7 @@ use stagger_scheduler::model::{
 use super::row::{DbError, application_id, from_instant, from_size, message_id};
 use super::writer::Changes;
 use crate::encoding::state_number;
-use crate::{Accepted, Error};
+use crate::{Accepted, Error, document};
 
 impl Changes<'_> {
     /// Takes `messages`, all or none.
@@ -71,7 +71,7 @@ impl Changes<'_> {
         let sql = "INSERT INTO payload (bytes) VALUES (?1)";
         let payload = self.db.prepare_cached(sql)?.insert([&new.payload[..]])?;
         let sql = "INSERT INTO message (id, application, event_type, key, content_type, size, \
-                   created_at, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+                   created_at, payload, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let message = &new.message;
         self.db.prepare_cached(sql)?.execute(params![
             message.id.as_bytes(),
@@ -82,6 +82,7 @@ impl Changes<'_> {
             from_size(message.size),
             from_instant(message.created_at),
             payload,
+            document::of_message(message)?,
         ])?;
         Ok(())
     }

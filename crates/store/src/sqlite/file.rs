@@ -15,10 +15,14 @@ use crate::Error;
 
 /// The migrations, each from version n - 1 to version n. Only ever added to.
 const MIGRATIONS: [&str; VERSION as usize] =
-    [include_str!("migrations/1.sql"), include_str!("migrations/2.sql")];
+    [
+        include_str!("migrations/1.sql"),
+        include_str!("migrations/2.sql"),
+        include_str!("migrations/3.sql"),
+    ];
 
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 2;
+pub(super) const VERSION: u32 = 3;
 
 /// The bytes "stgr": they mark our files among other SQLite databases.
 const APPLICATION_ID: i32 = 0x7374_6772;
@@ -334,7 +338,7 @@ mod tests {
         let db = Connection::open(path_in(&folder)).unwrap();
         db.pragma_update(None, "user_version", VERSION + 1).unwrap();
         let refused = SqliteStore::open(&*folder, SqliteOptions::default()).unwrap_err();
-        assert!(refused.to_string().contains("stagger.db: its version 3 is newer than 2"));
+        assert!(refused.to_string().contains("stagger.db: its version 4 is newer than 3"));
         assert_eq!(version(&db).unwrap(), VERSION + 1);
     }
 

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
+    Application, ApplicationId, AttemptFailure, ChannelName, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
     DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
-    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses,
+    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -62,8 +62,10 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         description: "two\nlines".into(),
         events: EventFilter::Only(vec![
             "invoice.paid".parse().expect("it is valid"),
-            "a-b.c_d".parse().expect("it is valid"),
+            "a-b.*".parse().expect("it is valid"),
         ]),
+        channels: vec![channel("a"), channel("project:17")],
+        filter: Some(filter()),
         policy: Policy::builder()
             .max_attempts(9)
             .deadline(Span::from_secs(77))
@@ -96,6 +98,16 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
     }
 }
 
+/// A filter with every kind of rule.
+fn filter() -> ContentFilter {
+    let filter = serde_json::json!({"all": [
+        {"path": "/n", "ge": 1, "lt": 1e9},
+        {"any": [{"path": "/t~1x", "in": ["a", null, 1.5]}, {"not": {"path": "", "exists": false}}]},
+        {"path": "/s", "prefix": "\u{e4}"},
+    ]});
+    ContentFilter::parse(&filter).expect("it is valid")
+}
+
 /// Message `n` of application `of` to `endpoints`.
 #[must_use]
 pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
@@ -111,10 +123,24 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
             content_type: "application/json".into(),
             size: payload.len(),
             created_at: at(n),
+            channels: if n.is_multiple_of(5) { vec![channel("a"), channel("b:1")] } else { Vec::new() },
+            trace: n.is_multiple_of(3).then(|| trace(n)),
         },
         payload,
         endpoints: endpoints.iter().map(|n| ep(*n)).collect(),
     }
+}
+
+/// The channel of this name.
+#[must_use]
+pub fn channel(name: &str) -> ChannelName {
+    name.parse().expect("it is valid")
+}
+
+/// A trace, with a state of two members.
+fn trace(n: u64) -> TraceContext {
+    let parent = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-{n:016x}-01");
+    TraceContext::parse(&parent, ["a=1", "b=\"2"]).expect("it is valid")
 }
 
 /// The same with an idempotency key.

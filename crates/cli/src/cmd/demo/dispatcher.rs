@@ -97,6 +97,8 @@ fn message(number: usize) -> Result<Submission, stagger_dispatch::Error> {
         payload: Bytes::from(format!(r#"{{"number":{number}}}"#)),
         content_type: "application/json".to_owned(),
         key: None,
+        channels: Vec::new(),
+        trace: None,
     })
 }
 

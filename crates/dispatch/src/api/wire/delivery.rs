@@ -14,8 +14,9 @@ use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{
-    AnyJson, ChannelNameText, EndingName, EndpointIdText, EventTypeText, FailureName, IdempotencyKeyText,
-    MessageIdText, SpanText, StateName, TimestampText, VerdictName,
+    AnyJson, ChannelNameText, EndingName, EndpointIdText, EventTypeText, FailureName,
+    IdempotencyKeyText, MessageIdText, SpanText, StateName, TimestampText, TraceParentText,
+    VerdictName,
 };
 use crate::Error;
 use crate::api::query;
@@ -42,6 +43,15 @@ pub(in super::super) struct NewMessage<'b> {
     /// The channels that it is in: default none. Endpoints that name channels receive only messages in one of them.
     #[schema(value_type = Option<Vec<ChannelNameText>>, max_items = 10)]
     pub(in super::super) channels: Option<Vec<ChannelName>>,
+    /// The trace of this message (W3C Trace Context), which its attempts continue: default the header `traceparent`
+    /// of the request. A malformed one is ignored.
+    #[serde(borrow)]
+    #[schema(value_type = Option<TraceParentText>)]
+    pub(in super::super) traceparent: Option<Cow<'b, str>>,
+    /// The `tracestate` beside it, of which 512 bytes are kept.
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>, example = "vendor=00f067aa0ba902b7")]
+    pub(in super::super) tracestate: Option<Cow<'b, str>>,
 }
 
 /// Several messages, accepted all or none.
@@ -102,6 +112,9 @@ pub(in super::super) struct MessageView {
     /// The channels that it is in.
     #[schema(value_type = Vec<ChannelNameText>)]
     channels: Vec<ChannelName>,
+    /// The trace of its producer, which its attempts continue.
+    #[schema(value_type = Option<TraceParentText>)]
+    traceparent: Option<String>,
 }
 
 impl From<&Message> for MessageView {
@@ -114,6 +127,7 @@ impl From<&Message> for MessageView {
             size: message.size,
             created_at: Timestamp(message.created_at),
             channels: message.channels.clone(),
+            traceparent: message.trace.as_ref().map(ToString::to_string),
         }
     }
 }

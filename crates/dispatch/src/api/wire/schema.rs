@@ -80,6 +80,12 @@ text!(
      is kept, the same key answers with the same message, and nothing is sent twice."
 );
 text!(
+    /// A `traceparent`.
+    TraceParentText as "TraceParent", "^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+    "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+    "A trace, and the span of its producer, as W3C Trace Context writes them."
+);
+text!(
     /// A secret.
     SecretText as "SecretText", "^(whsec_|whsk_)[A-Za-z0-9+/]+={0,2}$",
     "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",

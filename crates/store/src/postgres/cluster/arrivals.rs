@@ -157,7 +157,7 @@ fn few(shards: Shards, limit: usize) -> usize {
 
 /// The first column of the message, of its payload, and of the number.
 const MESSAGE: usize = 10;
-const PAYLOAD: usize = MESSAGE + 7;
+const PAYLOAD: usize = MESSAGE + 8;
 const NUMBER: usize = PAYLOAD + 1;
 
 fn read(of: &Row) -> Result<Arrival, DbError> {

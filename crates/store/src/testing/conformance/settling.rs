@@ -6,9 +6,11 @@ use stagger_scheduler::model::{Delivery, EndpointState};
 
 use super::suite::{counted, names};
 use crate::testing::fixture::{
-    app, at, attempt, delivery, ep, furnish, keyed, message, msg, settled,
+    app, at, attempt, delivery, ep, furnish, keyed, message, msg, page, settled,
 };
-use crate::{AuditEntry, DeliveryCounts, DeliveryStore, Fence, ReplayRequest, Settlement};
+use crate::{
+    AuditEntry, DeliveryCounts, DeliveryStore, Fence, MessageFilter, ReplayRequest, Settlement,
+};
 
 pub(crate) async fn a_settlement_is_written_whole(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
@@ -146,6 +148,25 @@ pub(crate) async fn accepted_messages_are_stored(store: &dyn DeliveryStore) {
     assert_eq!(store.delivery(msg(10), ep(3)).await.unwrap(), None);
     assert_eq!(store.open_deliveries(None, 9).await.unwrap(), [new(1), new(2)]);
     assert_eq!(store.deliveries_of(msg(11)).await.unwrap(), []);
+}
+
+pub(crate) async fn a_message_keeps_the_trace_of_its_producer(store: &dyn DeliveryStore) {
+    furnish(store).await;
+    // A batch with a repetition may be stored by other statements than one without.
+    store.accept(vec![message(12, 1, &[1]), keyed(13, 1, &[1], "order 7")]).await.unwrap();
+    store.accept(vec![message(15, 1, &[1]), keyed(16, 1, &[1], "order 7")]).await.unwrap();
+    for n in [12, 15] {
+        let stored = store.message(msg(n)).await.unwrap().unwrap();
+        let trace = stored.trace.as_ref().unwrap();
+        assert_eq!(trace.span_id(), n.to_be_bytes());
+        assert_eq!(trace.tracestate(), Some("a=1,b=\"2"));
+        assert_eq!(stored, message(n, 1, &[1]).message);
+    }
+    let listed = store.messages(app(1), MessageFilter::default(), page(9)).await.unwrap();
+    let traced = listed.items.iter().filter(|message| message.trace.is_some()).count();
+    assert_eq!((listed.items.len(), traced), (3, 2));
+    let in_channels = listed.items.iter().filter(|message| !message.channels.is_empty()).count();
+    assert_eq!(in_channels, 1, "message 15");
 }
 
 pub(crate) async fn a_repeated_key_answers_the_first_id(store: &dyn DeliveryStore) {
