@@ -1,8 +1,8 @@
 //! Settings as JSON documents in a column, so that a new field needs no migration.
 //!
 //! A document is read leniently: a field that an older release did not write has its default, and a
-//! field of a newer release is ignored. Documents contain secrets in the clear: a reader of the
-//! store can sign.
+//! field of a newer release is ignored. Secrets are encrypted if there is a key for them; else a reader of
+//! the store can sign.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -17,6 +17,7 @@ use stagger_scheduler::model::{
 };
 
 use super::encoding::Unreadable;
+use super::encryption::{EncryptionKeys, Place, SecretField};
 
 /// The document of an application.
 pub(super) fn of_application(application: &Application) -> Result<String, Unreadable> {
@@ -44,12 +45,38 @@ pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, 
 }
 
 /// The document of an endpoint.
-pub(super) fn of_endpoint(endpoint: &Endpoint) -> Result<String, Unreadable> {
+pub(super) fn of_endpoint(
+    endpoint: &Endpoint,
+    keys: &EncryptionKeys,
+) -> Result<String, Unreadable> {
+    let sealer = Sealer { keys, application: endpoint.application, endpoint: endpoint.id };
+    let secrets = endpoint.secrets.iter().enumerate();
+    let headers = endpoint.headers.iter();
     write(&EndpointDocument {
         settings: Cow::Borrowed(endpoint),
-        secrets: endpoint.secrets.iter().map(SecretDocument::from).collect(),
-        headers: endpoint.headers.iter().cloned().map(HeaderDocument::from).collect(),
+        secrets: secrets.map(|(at, it)| sealer.secret(at, it)).collect::<Result<_, _>>()?,
+        headers: headers.map(|it| sealer.header(it)).collect::<Result<_, _>>()?,
     })
+}
+
+/// The document of an endpoint with its secrets encrypted as they would be now; `None` if they are. All of them are
+/// decrypted in any case.
+pub(super) fn rewritten(
+    id: EndpointId,
+    application: ApplicationId,
+    text: &str,
+    keys: &EncryptionKeys,
+) -> Result<Option<String>, Unreadable> {
+    let endpoint = endpoint(id, application, text, keys)?;
+    is_outdated(text, keys)?.then(|| of_endpoint(&endpoint, keys)).transpose()
+}
+
+/// Whether the document of an endpoint has secrets that are encrypted otherwise than these keys do.
+fn is_outdated(text: &str, keys: &EncryptionKeys) -> Result<bool, Unreadable> {
+    let SecretParts { secrets, headers } = read(text)?;
+    let headers = headers.iter().filter(|header| header.sensitive).map(|header| &header.value);
+    let mut fields = secrets.iter().map(|secret| &secret.key).chain(headers);
+    Ok(fields.any(|field| !keys.is_current(field)))
 }
 
 /// The endpoint that a document describes.
@@ -57,10 +84,14 @@ pub(super) fn endpoint(
     id: EndpointId,
     application: ApplicationId,
     text: &str,
+    keys: &EncryptionKeys,
 ) -> Result<Endpoint, Unreadable> {
     let EndpointDocument { settings, secrets, headers } = read(text)?;
-    let secrets = secrets.into_iter().map(Secret::from).collect();
-    let headers = headers.into_iter().map(HeaderTemplate::from).collect();
+    let sealer = Sealer { keys, application, endpoint: id };
+    let secrets = secrets.into_iter().enumerate();
+    let secrets = secrets.map(|(at, it)| sealer.open_secret(at, it)).collect::<Result<_, _>>()?;
+    let headers = headers.into_iter().map(|it| sealer.open_header(it));
+    let headers = headers.collect::<Result<_, _>>()?;
     Ok(Endpoint { id, application, secrets, headers, ..settings.into_owned() })
 }
 
@@ -129,10 +160,19 @@ struct EndpointDocument<'e> {
     headers: Vec<HeaderDocument>,
 }
 
+/// The parts of an endpoint's document that have secrets.
+#[derive(Deserialize)]
+struct SecretParts {
+    secrets: Vec<SecretDocument>,
+    #[serde(default)]
+    headers: Vec<HeaderDocument>,
+}
+
 #[derive(Serialize, Deserialize)]
 struct SecretDocument {
     kind: KindDocument,
-    key: Base64,
+    /// In base64.
+    key: SecretField,
     #[serde(default)]
     until: Option<u64>,
 }
@@ -144,43 +184,67 @@ enum KindDocument {
     Asymmetric,
 }
 
-impl From<&Secret> for SecretDocument {
-    fn from(secret: &Secret) -> Self {
-        let kind = match secret.kind {
-            SecretKind::Symmetric => KindDocument::Symmetric,
-            SecretKind::Asymmetric => KindDocument::Asymmetric,
-        };
-        Self { kind, key: Base64(secret.key.clone()), until: secret.until.map(Instant::as_nanos) }
-    }
-}
-
-impl From<SecretDocument> for Secret {
-    fn from(document: SecretDocument) -> Self {
-        let kind = match document.kind {
-            KindDocument::Symmetric => SecretKind::Symmetric,
-            KindDocument::Asymmetric => SecretKind::Asymmetric,
-        };
-        Self { kind, key: document.key.0, until: document.until.map(Instant::from_nanos) }
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 struct HeaderDocument {
     name: String,
-    value: String,
+    value: SecretField,
     #[serde(default)]
     sensitive: bool,
 }
 
-impl From<HeaderTemplate> for HeaderDocument {
-    fn from(HeaderTemplate { name, value, sensitive }: HeaderTemplate) -> Self {
-        Self { name, value, sensitive }
-    }
+/// Writes and reads the secrets of one endpoint.
+struct Sealer<'k> {
+    keys: &'k EncryptionKeys,
+    application: ApplicationId,
+    endpoint: EndpointId,
 }
 
-impl From<HeaderDocument> for HeaderTemplate {
-    fn from(HeaderDocument { name, value, sensitive }: HeaderDocument) -> Self {
-        Self { name, value, sensitive }
+impl Sealer<'_> {
+    fn secret(&self, at: usize, secret: &Secret) -> Result<SecretDocument, Unreadable> {
+        let kind = match secret.kind {
+            SecretKind::Symmetric => KindDocument::Symmetric,
+            SecretKind::Asymmetric => KindDocument::Asymmetric,
+        };
+        let key = self.seal(&STANDARD.encode(&secret.key), &format!("secrets.{at}"))?;
+        Ok(SecretDocument { kind, key, until: secret.until.map(Instant::as_nanos) })
+    }
+
+    fn open_secret(&self, at: usize, document: SecretDocument) -> Result<Secret, Unreadable> {
+        let kind = match document.kind {
+            KindDocument::Symmetric => SecretKind::Symmetric,
+            KindDocument::Asymmetric => SecretKind::Asymmetric,
+        };
+        let key = self.open(document.key, &format!("secrets.{at}"))?;
+        let key = STANDARD.decode(key).map_err(Unreadable::new)?;
+        Ok(Secret { kind, key, until: document.until.map(Instant::from_nanos) })
+    }
+
+    fn header(&self, header: &HeaderTemplate) -> Result<HeaderDocument, Unreadable> {
+        let HeaderTemplate { name, value, sensitive } = header.clone();
+        let value = match sensitive {
+            true => self.seal(&value, &format!("headers.{name}"))?,
+            false => SecretField::Plain(value),
+        };
+        Ok(HeaderDocument { name, value, sensitive })
+    }
+
+    fn open_header(&self, document: HeaderDocument) -> Result<HeaderTemplate, Unreadable> {
+        let HeaderDocument { name, value, sensitive } = document;
+        let value = self.open(value, &format!("headers.{name}"))?;
+        Ok(HeaderTemplate { name, value, sensitive })
+    }
+
+    fn seal(&self, text: &str, field: &str) -> Result<SecretField, Unreadable> {
+        self.keys.seal(text, &self.place(field))
+    }
+
+    fn open(&self, value: SecretField, field: &str) -> Result<String, Unreadable> {
+        self.keys.open(value, &self.place(field))
+    }
+
+    const fn place<'f>(&self, field: &'f str) -> Place<'f> {
+        let (application, endpoint) = (*self.application.as_uuid(), *self.endpoint.as_uuid());
+        Place { application, endpoint, field }
     }
 }
 
@@ -217,18 +281,21 @@ mod tests {
 
     #[test]
     fn a_document_of_another_release_is_read() {
-        let text = of_endpoint(&built(1, 1)).unwrap();
+        let plain = EncryptionKeys::default();
+        let text = of_endpoint(&built(1, 1), &plain).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(document.as_object_mut().unwrap().remove("headers").is_some());
         let fields = document["settings"].as_object_mut().unwrap();
         fields.insert("a_later_field".into(), 7.into());
-        for missing in ["description", "events", "ordered", "permanent"] {
+        for missing in ["description", "events", "channels", "filter", "ordered", "permanent"] {
             assert!(fields.remove(missing).is_some(), "{missing}");
         }
-        let read = endpoint(ep(1), app(1), &document.to_string()).unwrap();
+        let read = endpoint(ep(1), app(1), &document.to_string(), &plain).unwrap();
         let defaults = Endpoint {
             description: String::new(),
             events: EventFilter::All,
+            channels: Vec::new(),
+            filter: None,
             ordered: false,
             permanent: Statuses::default(),
             headers: Vec::new(),
@@ -245,8 +312,30 @@ mod tests {
 
     #[test]
     fn a_damaged_document_is_an_error() {
-        assert!(endpoint(ep(1), app(1), "{}").is_err());
+        assert!(endpoint(ep(1), app(1), "{}", &EncryptionKeys::default()).is_err());
         assert!(endpoint_state("{\"disabled\":\"bored\"}").is_err());
         assert_eq!(endpoint_state("{}").unwrap(), EndpointState::default());
+    }
+
+    #[test]
+    fn a_secret_of_an_endpoint_was_written_as_it_is() {
+        let key = STANDARD.encode([1; 32]);
+        let keys = EncryptionKeys::parse(&key).unwrap();
+        let mut whole = built(1, 1);
+        whole.headers[0].value = "Bearer hunter2".into();
+        for secret in &mut whole.secrets {
+            secret.key = b"hunter2-hunter2-hunter2".to_vec();
+        }
+        let text = of_endpoint(&whole, &keys).unwrap();
+        assert!(!text.contains("hunter2") && !text.contains(&STANDARD.encode(b"hunter2-")[..8]));
+        assert_eq!(endpoint(ep(1), app(1), &text, &keys).unwrap(), whole);
+        assert!(endpoint(ep(2), app(1), &text, &keys).is_err(), "of another endpoint");
+        assert!(endpoint(ep(1), app(2), &text, &keys).is_err(), "of another application");
+        let plain = EncryptionKeys::default();
+        assert!(endpoint(ep(1), app(1), &text, &plain).is_err());
+        assert!(!is_outdated(&text, &keys).unwrap() && is_outdated(&text, &plain).unwrap());
+        let text = of_endpoint(&whole, &plain).unwrap();
+        assert!(is_outdated(&text, &keys).unwrap() && !is_outdated(&text, &plain).unwrap());
+        assert_eq!(endpoint(ep(1), app(1), &text, &keys).unwrap(), whole);
     }
 }
