@@ -14,7 +14,7 @@ use stagger_scheduler::model::KeyHash;
 use stagger_store::PostgresAddress;
 use url::Url;
 
-use super::OidcSettings;
+use super::{EncryptionSettings, OidcSettings};
 use crate::Error;
 use crate::node::NodeOptions;
 use crate::observe::LogFormat;
@@ -48,6 +48,8 @@ pub struct Config {
     /// The key that may do everything. Left out, one is made and kept in the data folder; with a store in
     /// memory it is kept nowhere and shown once, at the start.
     pub admin_key: Option<AdminKey>,
+    /// The keys with which secrets are encrypted in the store: default none.
+    pub encryption: EncryptionSettings,
     /// The file of operators, with their roles and the hashes of their keys, which a running dispatcher
     /// follows: default `operators.toml` in the data folder; with a store in memory none.
     pub operators_file: Option<PathBuf>,
@@ -111,6 +113,7 @@ impl Default for Config {
             store: StoreKind::Embedded,
             migrate: false,
             admin_key: None,
+            encryption: EncryptionSettings::default(),
             operators_file: None,
             oidc: OidcSettings::default(),
             allow_private: false,

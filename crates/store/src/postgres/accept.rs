@@ -12,7 +12,7 @@ use super::row::{application_id, endpoint_id, from_instant, from_size, get, mess
 use super::statement::DbError;
 use super::writer::{Change, Changes, Memory};
 use super::{lookups, statement};
-use crate::{Accepted, ClusterAccept, Error, Fence, Lead, ShardId, Shards};
+use crate::{Accepted, ClusterAccept, Error, Fence, Lead, ShardId, Shards, document};
 
 /// Calls of `accept` that share a transaction. Each is answered on its own: all of it, or refused.
 pub(super) struct Accept<'n>(pub(super) &'n [AcceptCall<'n>]);

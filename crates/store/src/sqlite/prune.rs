@@ -7,7 +7,7 @@ use stagger_scheduler::model::{ApplicationId, DeliveryState, EndpointId, Message
 use super::row::{DbError, application_id, endpoint_id, failed, from_size, instant, message_id};
 use super::writer::{Changes, Memory};
 use super::{lookups, writer};
-use crate::Error;
+use crate::{EncryptionKeys, Error};
 use crate::encoding::{CountChanges, state};
 
 /// Messages that one step deletes at most: some milliseconds of work.
@@ -156,7 +156,8 @@ fn transact<T>(
 ) -> Result<T, Error> {
     let run = || {
         let whole = db.unchecked_transaction()?;
-        let mut memory = Memory::load(db)?;
+        // A sweep writes no secrets.
+        let mut memory = Memory::load(db, EncryptionKeys::default())?;
         let mut changes = Changes { db, memory: &mut memory, tally: CountChanges::default() };
         let done = change(&mut changes)?;
         lookups::write_counts(db, &mut changes.tally)?;
