@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
     Application, ApplicationId, ChannelName, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
-    Message, Secret, SecretKind, TraceContext,
+    Labels, Message, Secret, SecretKind, TraceContext,
 };
 
 use super::encoding::Unreadable;
@@ -26,12 +26,13 @@ pub(super) fn of_application(application: &Application) -> Result<String, Unread
         keys: application.keys.iter().map(|key| Base64(key.as_bytes().to_vec())).collect(),
         slots: application.slots,
         created_at: application.created_at.as_nanos(),
+        labels: Cow::Borrowed(&application.labels),
     })
 }
 
 /// The application that a document describes.
 pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, Unreadable> {
-    let document: ApplicationDocument = read(text)?;
+    let document: ApplicationDocument<'_> = read(text)?;
     let keys = document.keys.into_iter().map(|key| key.0.try_into().map(KeyHash::from_bytes));
     Ok(Application {
         id,
@@ -41,6 +42,7 @@ pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, 
             .map_err(|_| Unreadable::new("not the hash of a key"))?,
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
+        labels: document.labels.into_owned(),
     })
 }
 
@@ -130,11 +132,17 @@ pub(super) fn endpoint_state(text: &str) -> Result<EndpointState, Unreadable> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ApplicationDocument {
+struct ApplicationDocument<'a> {
     name: String,
     keys: Vec<Base64>,
     slots: NonZeroU32,
     created_at: u64,
+    #[serde(default, skip_serializing_if = "has_no_labels")]
+    labels: Cow<'a, Labels>,
+}
+
+fn has_no_labels(labels: &Labels) -> bool {
+    labels.is_empty()
 }
 
 #[derive(Serialize, Deserialize)]

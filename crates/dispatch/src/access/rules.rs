@@ -36,6 +36,7 @@ pub(crate) const RULES: &[Rule] = &[
     shared("POST", "/v1/applications/{app}/messages/raw", Admin),
     shared("GET", "/v1/applications/{app}/messages", Viewer),
     shared("GET", "/v1/applications/{app}/messages/{msg}", Viewer),
+    shared("DELETE", "/v1/applications/{app}/messages/{msg}", Admin),
     shared("GET", "/v1/applications/{app}/messages/{msg}/payload", Viewer),
     shared("GET", "/v1/applications/{app}/messages/{msg}/deliveries", Viewer),
     shared("GET", "/v1/applications/{app}/messages/{msg}/deliveries/{ep}", Viewer),

@@ -169,6 +169,21 @@ pub(super) async fn get_message(OwnMessage(message): OwnMessage) -> axum::Json<M
     axum::Json(MessageView::from(&message))
 }
 
+/// Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled first; an attempt that is
+/// in flight may still arrive. Its idempotency key is free then.
+#[utoipa::path(
+    delete, path = "/v1/applications/{app}/messages/{msg}", tag = "messages",
+    params(openapi::ApplicationPath, openapi::MessagePath),
+    responses((status = 204, description = "It is gone.")),
+)]
+pub(super) async fn delete_message(
+    State(api): State<Api>,
+    OwnMessage(message): OwnMessage,
+) -> Result<StatusCode, Problem> {
+    api.node().delete_message(message.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// The payload of a message, byte for byte, with the type that it is delivered with.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/payload", tag = "messages",

@@ -68,7 +68,7 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(messages::send_message, messages::list_messages))
         .routes(routes!(messages::send_raw_message))
         .routes(routes!(messages::send_batch))
-        .routes(routes!(messages::get_message))
+        .routes(routes!(messages::get_message, messages::delete_message))
         .routes(routes!(messages::get_payload))
         .routes(routes!(deliveries::list_deliveries))
         .routes(routes!(deliveries::list_deliveries_of_message))

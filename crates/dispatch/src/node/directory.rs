@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId, KeyHash};
+use stagger_scheduler::model::{
+    Application, ApplicationId, Endpoint, EndpointId, ExternalId, KeyHash,
+};
 use stagger_sender::Target;
 
 use super::routing::{ApplicationFilters, Routed, Subscribers};
@@ -24,6 +26,9 @@ struct Entries {
     keys: HashMap<KeyHash, ApplicationId>,
     /// The endpoints that get no new messages, because they are gone or have failed for too long.
     closed: BTreeSet<EndpointId>,
+    /// Applications and endpoints by the ids that callers gave them.
+    application_uids: BTreeMap<ExternalId, ApplicationId>,
+    endpoint_uids: BTreeMap<(ApplicationId, ExternalId), EndpointId>,
     /// The filters of each application that has some.
     filters: BTreeMap<ApplicationId, Arc<ApplicationFilters>>,
 }
@@ -44,6 +49,21 @@ impl Directory {
         let entries = self.read();
         let id = entries.keys.get(&key)?;
         entries.applications.get(id).cloned()
+    }
+
+    pub(super) fn application_of_uid(&self, uid: &ExternalId) -> Option<Arc<Application>> {
+        let entries = self.read();
+        entries.applications.get(entries.application_uids.get(uid)?).cloned()
+    }
+
+    pub(super) fn endpoint_of_uid(
+        &self,
+        application: ApplicationId,
+        uid: &ExternalId,
+    ) -> Option<Arc<Endpoint>> {
+        let entries = self.read();
+        let id = entries.endpoint_uids.get(&(application, uid.clone()))?;
+        entries.endpoints.get(id).map(|known| Arc::clone(&known.endpoint))
     }
 
     pub(super) fn applications(&self) -> Vec<Arc<Application>> {
@@ -132,8 +152,34 @@ impl Directory {
         Ok(())
     }
 
+    /// Checks that no other application has its uid.
+    pub(super) fn check_application_uid(&self, application: &Application) -> Result<(), Error> {
+        let Some(uid) = &application.labels.uid else { return Ok(()) };
+        let owner = self.read().application_uids.get(uid).copied();
+        if owner.is_some_and(|owner| owner != application.id) {
+            return Err(Error::conflict(format!("another application has the uid {uid}")));
+        }
+        Ok(())
+    }
+
+    /// Checks that no other endpoint of its application has its uid.
+    pub(super) fn check_endpoint_uid(&self, endpoint: &Endpoint) -> Result<(), Error> {
+        let Some(uid) = &endpoint.labels.uid else { return Ok(()) };
+        let owner = self.endpoint_of_uid(endpoint.application, uid);
+        if owner.is_some_and(|owner| owner.id != endpoint.id) {
+            return Err(Error::conflict(format!(
+                "another endpoint of the application has the uid {uid}"
+            )));
+        }
+        Ok(())
+    }
+
     pub(super) fn put_application(&self, application: Application) {
         let mut entries = self.write();
+        entries.application_uids.retain(|_, owner| *owner != application.id);
+        if let Some(uid) = application.labels.uid.clone() {
+            entries.application_uids.insert(uid, application.id);
+        }
         entries.keys.retain(|_, owner| *owner != application.id);
         entries.keys.extend(application.keys.iter().map(|key| (*key, application.id)));
         entries.applications.insert(application.id, Arc::new(application));
@@ -147,6 +193,7 @@ impl Directory {
         let mut entries = self.write();
         let application = entries.applications.remove(&id)?;
         entries.keys.retain(|_, owner| *owner != id);
+        entries.application_uids.retain(|_, owner| *owner != id);
         let owned: Vec<_> = entries.owned_by(id).collect();
         let endpoints = owned.into_iter().filter_map(|endpoint| entries.remove(endpoint)).collect();
         entries.filters.remove(&id);
@@ -157,6 +204,7 @@ impl Directory {
         let mut entries = self.write();
         let application = known.endpoint.application;
         let has_filter = known.endpoint.filter.is_some();
+        entries.name_endpoint(&known.endpoint);
         entries.owned.insert((application, known.endpoint.id));
         entries.endpoints.insert(known.endpoint.id, known);
         if has_filter || entries.filters.contains_key(&application) {
@@ -206,6 +254,24 @@ impl Entries {
         self.known_of(application).filter(wants)
     }
 
+    /// Notes the uid of an endpoint, and forgets the one that it had.
+    fn name_endpoint(&mut self, endpoint: &Endpoint) {
+        let before = self.endpoints.get(&endpoint.id).and_then(|it| it.endpoint.labels.uid.clone());
+        if let Some(uid) = before {
+            self.forget_uid(endpoint.application, uid, endpoint.id);
+        }
+        if let Some(uid) = endpoint.labels.uid.clone() {
+            self.endpoint_uids.insert((endpoint.application, uid), endpoint.id);
+        }
+    }
+
+    fn forget_uid(&mut self, application: ApplicationId, uid: ExternalId, id: EndpointId) {
+        let key = (application, uid);
+        if self.endpoint_uids.get(&key) == Some(&id) {
+            self.endpoint_uids.remove(&key);
+        }
+    }
+
     fn collect_filters(&mut self, application: ApplicationId) {
         let filters = ApplicationFilters::of(self.known_of(application));
         self.filters.insert(application, Arc::new(filters));
@@ -215,6 +281,9 @@ impl Entries {
         self.closed.remove(&id);
         let known = self.endpoints.remove(&id)?;
         self.owned.remove(&(known.endpoint.application, id));
+        if let Some(uid) = known.endpoint.labels.uid.clone() {
+            self.forget_uid(known.endpoint.application, uid, id);
+        }
         Some(known)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stagger::Span;
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash, MessageId,
 };
 use stagger_sender::Sender;
 use stagger_store::{
@@ -140,6 +140,22 @@ impl Node {
     #[must_use]
     pub fn endpoint(&self, id: EndpointId) -> Option<Arc<Endpoint>> {
         self.handle.directory.endpoint(id)
+    }
+
+    /// The application to which a caller gave this id, from memory.
+    #[must_use]
+    pub fn application_of_uid(&self, uid: &ExternalId) -> Option<Arc<Application>> {
+        self.handle.directory.application_of_uid(uid)
+    }
+
+    /// The endpoint of an application to which a caller gave this id, from memory.
+    #[must_use]
+    pub fn endpoint_of_uid(
+        &self,
+        application: ApplicationId,
+        uid: &ExternalId,
+    ) -> Option<Arc<Endpoint>> {
+        self.handle.directory.endpoint_of_uid(application, uid)
     }
 
     /// An application's endpoints, oldest first, from memory.
@@ -319,6 +335,28 @@ impl Node {
         endpoint: EndpointId,
     ) -> Result<Delivery, Error> {
         self.handle.endpoint_control.cancel(message, endpoint).await
+    }
+
+    /// Deletes a message with its payload, deliveries and attempts. Its open deliveries are cancelled first.
+    ///
+    /// # Errors
+    /// It is not there; a delivery became open again meanwhile; the store did not do it.
+    pub async fn delete_message(&self, message: MessageId) -> Result<(), Error> {
+        for delivery in self.store().deliveries_of(message).await? {
+            if !delivery.state.is_open() {
+                continue;
+            }
+            match self.cancel(message, delivery.endpoint).await {
+                Ok(_) => {}
+                // It has just ended.
+                Err(error) if error.is_conflict() || error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match self.store().delete_message(message).await? {
+            true => Ok(()),
+            false => Err(Error::not_found("message")),
+        }
     }
 
     /// The current state of an endpoint's queue. For an endpoint that another node leads, the state

@@ -1,6 +1,7 @@
 //! The API as a client sees it: a real node with a store in memory, behind a real socket.
 
 mod document;
+mod labels;
 mod limits;
 mod messages;
 mod random;

@@ -158,6 +158,7 @@ fn application() -> Application {
         keys: Vec::new(),
         slots: NonZeroU32::new(64).unwrap(),
         created_at: now(),
+        labels: Default::default(),
     }
 }
 

@@ -7,7 +7,7 @@ use stagger_core::{Instant, Policy, Span};
 
 use super::{
     ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointId, EventPattern, EventType,
-    MessageId, Pace, Statuses, nanos,
+    Labels, MessageId, Pace, Statuses, nanos,
 };
 
 /// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
@@ -53,6 +53,9 @@ pub struct Endpoint {
     pub permanent: Statuses,
     /// The time for which all attempts must fail before it is disabled.
     pub disable_after: Span,
+    /// The caller's own id for it, and metadata.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// The secrets that sign its attempts: at least one.
     #[serde(skip)]
     pub secrets: Vec<Secret>,
@@ -91,6 +94,7 @@ impl Endpoint {
             ordered: false,
             permanent: Statuses::default(),
             disable_after: DEFAULT_DISABLE_AFTER,
+            labels: Labels::default(),
             secrets: Vec::new(),
             headers: Vec::new(),
             created_at: now,

@@ -9,6 +9,7 @@ mod content_filter;
 mod delivery;
 mod endpoint;
 mod id;
+mod labels;
 mod message;
 mod nanos;
 mod pace;
@@ -24,6 +25,7 @@ pub use endpoint::{
     SecretKind,
 };
 pub use id::{ApplicationId, EndpointId, MessageId};
+pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
 pub use payload_fields::{FieldPaths, PayloadFields};

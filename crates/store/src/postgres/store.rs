@@ -17,7 +17,7 @@ use super::cluster::{BeginRun, Notifications};
 use super::deliveries::{DeliverMissing, RedeliverMany, ReplayOne};
 use super::intake::Intake;
 use super::pool::{PooledClient, PostgresPool};
-use super::prune::Prune;
+use super::prune::{DeleteMessage, Prune};
 use super::settle::Settle;
 use super::statement::DbError;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
@@ -309,6 +309,10 @@ impl DeliveryStore for PostgresStore {
             }
         }
         Ok(Pruned { messages })
+    }
+
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        self.writer.write(SELDOM, &DeleteMessage(id)).await
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

@@ -8,6 +8,7 @@ use super::row::{DbError, application_id, endpoint_id, failed, from_size, instan
 use super::writer::{Changes, Memory};
 use super::{lookups, writer};
 use crate::{EncryptionKeys, Error};
+use crate::calls::is_open;
 use crate::encoding::{CountChanges, state};
 
 /// Messages that one step deletes at most: some milliseconds of work.
@@ -45,6 +46,19 @@ impl Changes<'_> {
         }
         self.give_back()?;
         Ok(PruneStep { deleted: old.len(), next })
+    }
+
+    /// Deletes a message without open deliveries; whether it was there.
+    pub(super) fn delete_finished(&mut self, id: MessageId) -> Result<bool, DbError> {
+        let sql = "SELECT 1 FROM message WHERE id = ?1";
+        if !self.db.prepare_cached(sql)?.exists([id.as_bytes()])? {
+            return Ok(false);
+        }
+        if self.states_of(id)?.iter().any(|(_, state)| state.is_open()) {
+            return Err(is_open(id).into());
+        }
+        self.delete_message(id)?;
+        Ok(true)
     }
 
     /// Deletes a message with its payload, deliveries and attempts.

@@ -319,6 +319,10 @@ impl DeliveryStore for SqliteStore {
         Ok(Pruned { messages })
     }
 
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        self.write(move |changes| changes.delete_finished(id)).await
+    }
+
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
         self.write(move |changes| changes.record_audit(&entry)).await
     }

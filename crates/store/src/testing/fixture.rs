@@ -8,7 +8,7 @@ use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, ChannelName, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
-    DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
+    DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, Message, MessageId,
     NewMessage, Pace, Recovery, Secret, SecretKind, Statuses, TraceContext,
 };
 use uuid::Uuid;
@@ -48,6 +48,7 @@ pub fn application(n: u64) -> Application {
         keys: vec![KeyHash::of("one"), KeyHash::of("two")],
         slots: number(7),
         created_at: at(n),
+        labels: labels(n),
     }
 }
 
@@ -84,6 +85,7 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         ordered: true,
         permanent: Statuses::try_from(vec![422, 400]).expect("it is valid"),
         disable_after: Span::from_secs(432_000),
+        labels: labels(n),
         secrets: vec![
             secret(SecretKind::Symmetric, Some(at(5))),
             secret(SecretKind::Asymmetric, None),
@@ -129,6 +131,12 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
         payload,
         endpoints: endpoints.iter().map(|n| ep(*n)).collect(),
     }
+}
+
+/// The labels of thing `n`.
+fn labels(n: u64) -> Labels {
+    let uid = format!("thing-{n}").parse().expect("it is valid");
+    Labels { uid: Some(uid), metadata: [("plan".into(), "\u{e4} \"gold\"".into())].into() }
 }
 
 /// The channel of this name.

@@ -44,10 +44,25 @@ text!(
     "ep_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an endpoint."
 );
 text!(
+    /// The id of an application, or the one that a caller gave it.
+    ApplicationPathText as "ApplicationPathId", "^(app_[0-9a-f]{32}|uid:[A-Za-z0-9_.:@-]{1,128})$",
+    "app_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an application, or `uid:` and the id that you gave it."
+);
+text!(
+    /// The id of an endpoint, or the one that a caller gave it.
+    EndpointPathText as "EndpointPathId", "^(ep_[0-9a-f]{32}|uid:[A-Za-z0-9_.:@-]{1,128})$",
+    "ep_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an endpoint, or `uid:` and the id that you gave it."
+);
+text!(
     /// The id of a message.
     MessageIdText as "MessageId", "^msg_[0-9a-f]{32}$",
     "msg_0190163d8694739b84f6b0d3ccc3a5a1",
     "The name of a message: the `webhook-id` that receivers see, the same on every attempt."
+);
+text!(
+    /// An id of the caller's own.
+    ExternalIdText as "Uid", "^[A-Za-z0-9_.:@-]{1,128}$", "customer-17",
+    "The caller's own id for an application or an endpoint. Where a path has their id, it may have `uid:` and this one."
 );
 text!(
     /// An event type.

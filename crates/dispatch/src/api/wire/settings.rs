@@ -9,8 +9,8 @@ use serde_json::Value;
 use stagger::{Instant, Ratio, Span};
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    ApplicationId, ChannelName, ContentFilter, Endpoint, EndpointId, EventFilter, EventPattern, Pace,
-    Recovery, Secret, Statuses,
+    ApplicationId, ChannelName, ContentFilter, Endpoint, EndpointId, EventFilter, EventPattern,
+    ExternalId, Labels, Pace, Recovery, Secret, Statuses,
 };
 use stagger_sender::{Sender, check_header};
 use stagger_text::Timestamp;
@@ -19,8 +19,8 @@ use utoipa::ToSchema;
 
 use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{
-    ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, SecretText, SpanText,
-    TimestampText,
+    ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText, SecretText,
+    SpanText, TimestampText,
 };
 use super::secret;
 use super::secret::{HeaderValue, Headers};
@@ -96,6 +96,12 @@ pub(in super::super) struct EndpointSettings {
     /// Additional headers of every attempt, at most 32.
     #[schema(value_type = Option<std::collections::BTreeMap<String, HeaderValue>>)]
     headers: Option<Headers>,
+    /// Your own id for it, unique among the endpoints of its application: a path may name it as `uid:ID`. Default none.
+    #[schema(value_type = Option<ExternalIdText>)]
+    uid: Option<ExternalId>,
+    /// Texts by name, for your own use: at most 20, of 512 bytes each.
+    #[schema(max_properties = 20)]
+    metadata: Option<BTreeMap<String, String>>,
     /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,6 +163,8 @@ impl EndpointSettings {
             permanent: Some(endpoint.permanent.clone().into()),
             disable_after: Some(endpoint.disable_after),
             headers: Some(secret::headers_of(&endpoint.headers)),
+            uid: endpoint.labels.uid.clone(),
+            metadata: Some(endpoint.labels.metadata.clone()),
             secret: None,
         }
     }
@@ -201,6 +209,8 @@ impl EndpointSettings {
         let headers = secret::header_templates(self.headers.unwrap_or_default())?;
         headers.iter().try_for_each(check_header)?;
         let description = self.description.unwrap_or_default();
+        let labels = Labels { uid: self.uid, metadata: self.metadata.unwrap_or_default() };
+        labels.check()?;
         Ok(Endpoint {
             url,
             description: short(
@@ -222,6 +232,7 @@ impl EndpointSettings {
                 self.disable_after.unwrap_or(usual.disable_after),
                 DISABLE_AFTER,
             )?,
+            labels,
             secrets,
             headers,
             updated_at: place.now,
@@ -347,6 +358,11 @@ pub(in super::super) struct EndpointView {
     disable_after: Span,
     /// The headers of every attempt. Secret values are shown as `********`.
     headers: BTreeMap<String, String>,
+    /// The caller's own id for it.
+    #[schema(value_type = Option<ExternalIdText>)]
+    uid: Option<ExternalId>,
+    /// Texts by name, for the caller's own use.
+    metadata: BTreeMap<String, String>,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
     #[schema(value_type = TimestampText)]
@@ -381,6 +397,8 @@ impl EndpointView {
             permanent: endpoint.permanent.clone(),
             disable_after: endpoint.disable_after,
             headers: secret::shown_headers(&endpoint.headers),
+            uid: endpoint.labels.uid.clone(),
+            metadata: endpoint.labels.metadata.clone(),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
             status: queue.map(|queue| Status::of(&queue, now)),

@@ -165,6 +165,7 @@ impl Sample {
             keys: Vec::new(),
             slots: std::num::NonZeroU32::MIN,
             created_at: self.now,
+            labels: Default::default(),
         }
     }
 
