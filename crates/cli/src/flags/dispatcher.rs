@@ -57,12 +57,13 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "KEY")]
     admin_key: Option<String>,
 
-    /// The file with the keys that encrypt secrets in the store, a line each, the writing one first [none: not encrypted]
+    /// The file with the keys that encrypt secrets in the store, a line each, the writing one first
+    /// [none: not encrypted]
     #[arg(long, value_name = "FILE")]
     encryption_key_file: Option<String>,
 
-    /// The command of the shell that prints these lines instead
-    #[arg(long, value_name = "COMMAND")]
+    /// The command of the shell that prints these lines instead [none]
+    #[arg(long, value_name = "CMD")]
     encryption_key_command: Option<String>,
 
     /// The operators, with their roles and the hashes of their keys; stagger operator writes it [FOLDER/operators.toml;
@@ -269,8 +270,7 @@ pub(crate) enum StoreCommand {
     /// Bring the store to this release's version; an empty database gets its tables
     #[command(after_help = "Examples:\n  stagger store migrate --store postgres://me@db/webhooks")]
     Migrate,
-    /// Copy everything into another store, which is empty, while no dispatcher uses either; the keys of encrypted secrets
-    /// come from STAGGER_ENCRYPTION_KEY_FILE, _COMMAND or STAGGER_ENCRYPTION_KEY
+    /// Copy everything into another store, which is empty, while no dispatcher uses either
     #[command(
         after_help = "Examples:\n  stagger store copy --from stagger-data --to postgres://me@db/webhooks"
     )]
