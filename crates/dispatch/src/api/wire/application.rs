@@ -35,7 +35,6 @@ pub(in super::super) struct ApplicationSettings {
     #[schema(value_type = Option<ExternalIdText>)]
     uid: Option<ExternalId>,
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
-    #[schema(max_properties = 20)]
     metadata: Option<BTreeMap<String, String>>,
 }
 

@@ -100,7 +100,6 @@ pub(in super::super) struct EndpointSettings {
     #[schema(value_type = Option<ExternalIdText>)]
     uid: Option<ExternalId>,
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
-    #[schema(max_properties = 20)]
     metadata: Option<BTreeMap<String, String>>,
     /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
