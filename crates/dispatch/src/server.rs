@@ -10,7 +10,7 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::response::Response;
 use http::header::{HeaderValue, STRICT_TRANSPORT_SECURITY};
-use stagger_sender::{SendOptions, Sender};
+use stagger_sender::{EgressProxy, SendOptions, Sender};
 use stagger_store::{
     DeliveryStore, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore,
 };
@@ -168,7 +168,20 @@ fn roots(config: &Config) -> Result<Vec<u8>, Error> {
 fn send_options(config: &Config) -> Result<SendOptions, Error> {
     let roots = roots(config)?;
     let (ports, name_servers) = (config.ports.clone(), config.name_servers.clone());
-    Ok(SendOptions { allow_private: config.allow_private, ports, roots, name_servers })
+    let proxy = egress_proxy(config)?;
+    Ok(SendOptions { allow_private: config.allow_private, ports, roots, name_servers, proxy })
+}
+
+/// The proxy with the credentials of its file, if it has one.
+fn egress_proxy(config: &Config) -> Result<Option<EgressProxy>, Error> {
+    let Some(file) = &config.egress_proxy_auth_file else { return Ok(config.egress_proxy.clone()) };
+    let wrong = |why: &str| Error::invalid("egress_proxy_auth_file", file.display(), why);
+    let proxy = config.egress_proxy.clone();
+    let proxy = proxy.ok_or_else(|| wrong("left out where there is no egress_proxy"))?;
+    let text =
+        std::fs::read_to_string(file).map_err(|error| wrong(&format!("readable: {error}")))?;
+    let bound = "a file with name:password of at most 200 bytes";
+    proxy.with_credentials(&text).map(Some).map_err(|_| wrong(bound))
 }
 
 /// A year, in which browsers use only TLS (RFC 6797).

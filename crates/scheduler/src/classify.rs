@@ -43,7 +43,7 @@ impl Classification {
 /// | no reply | transient |
 /// | an address that the egress guard refused | transient: one wrong DNS answer ends no delivery |
 /// | a request that cannot be built | permanent |
-/// | the dispatcher was stopped, or lacks resources | cancelled: the attempt counts as not made |
+/// | the dispatcher was stopped, or lacks resources; no access token | cancelled: the attempt counts as not made |
 ///
 /// A throttled answer counts as a failure for the endpoint's breaker only if its plan says so.
 pub(super) fn classify(permanent: &Statuses, answer: &AttemptAnswer) -> Classification {
@@ -87,7 +87,7 @@ const fn outcome_of(failure: AttemptFailure) -> Outcome {
         AttemptFailure::Unbuildable => {
             Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
         }
-        AttemptFailure::Stopped | AttemptFailure::Local => {
+        AttemptFailure::Stopped | AttemptFailure::Local | AttemptFailure::Token => {
             Outcome::new(Verdict::Cancelled).with_cause(Cause::Transport)
         }
     }
@@ -171,7 +171,7 @@ mod tests {
             meaning(AttemptFailure::Unbuildable),
             (permanent, Report::Neutral, DeliveryEnding::Unbuildable)
         );
-        for failure in [AttemptFailure::Stopped, AttemptFailure::Local] {
+        for failure in [AttemptFailure::Stopped, AttemptFailure::Local, AttemptFailure::Token] {
             let (verdict, report, _) = meaning(failure);
             assert_eq!((verdict, report), (Verdict::Cancelled, Report::Neutral), "{failure:?}");
         }

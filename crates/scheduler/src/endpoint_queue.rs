@@ -10,6 +10,7 @@ use super::health::{BreakerPermit, Health};
 use super::pacer::Pacer;
 use super::pending_index::PendingIndex;
 use super::rules::QueueRules;
+use super::token_hold::TokenHold;
 use super::transition::{QueueState, QueuedDelivery, Transition};
 use super::{Launch, OperationalEvent, QueueChange, QueueView, SettledAttempt, pacer, transition};
 use crate::model::{
@@ -34,6 +35,8 @@ pub(super) struct EndpointQueue {
     in_flight: BTreeMap<u64, InFlight>,
     /// Nothing is launched before, because the node lacked resources.
     paused_until: Instant,
+    /// Nothing is launched while its authorization server gives no access token.
+    token_hold: TokenHold,
     /// Whether it launches nothing, because it is being given up.
     draining: bool,
 }
@@ -77,6 +80,7 @@ impl EndpointQueue {
             pending: PendingIndex::default(),
             in_flight: BTreeMap::new(),
             paused_until: Instant::ORIGIN,
+            token_hold: TokenHold::default(),
             draining: false,
         }
     }
@@ -97,6 +101,8 @@ impl EndpointQueue {
         self.rules = QueueRules::of(endpoint);
         self.health.change(&self.rules);
         self.pacer.change(&self.rules);
+        // The new settings may be what was wrong.
+        self.token_hold.end();
     }
 
     pub(super) const fn application(&self) -> ApplicationId {
@@ -143,6 +149,7 @@ impl EndpointQueue {
         {
             self.pending.make_next(now, head);
         }
+        self.token_hold.end();
         self.health.probe(now, &self.rules);
         let state = self.health.endpoint_state();
         Some(QueueChange {
@@ -154,6 +161,7 @@ impl EndpointQueue {
 
     /// Ends a pause, and lets a probe go if the breaker is open; else the backlog leaves slowly.
     pub(super) fn probe(&mut self, now: Instant) -> EndpointState {
+        self.token_hold.end();
         if self.health.probe(now, &self.rules) {
             self.health.recover(now);
         }
@@ -181,7 +189,7 @@ impl EndpointQueue {
         let recovering = self.health.endpoint_state().recovering_since;
         self.check_room()?;
         let opens = self.health.opens(now).max(self.pacer.opens(&self.rules, recovering));
-        let opens = opens.max(self.paused_until);
+        let opens = opens.max(self.paused_until).max(self.token_hold.until());
         if opens > now {
             return Err(Blocked::Until(opens));
         }
@@ -224,7 +232,16 @@ impl EndpointQueue {
         self.pacer.settled(now, told, (attempt.is_retry, attempt.paid));
         let backlog = self.pending.len() > usize::from(!attempt.is_orphan);
         let told = (&attempt.permit, &classification);
-        let disabled = self.health.learn(now, &self.rules, told, backlog, entropy);
+        let mut disabled = self.health.learn(now, &self.rules, told, backlog, entropy);
+        if answer.result == Err(AttemptFailure::Token) {
+            let pause = answer.hint.and_then(Hint::span).map(|hint| self.rules.pause(hint));
+            self.token_hold.extend(now, pause, entropy);
+            let (status, failure) = (None, Some(AttemptFailure::Token));
+            let unsent = LastFailure { message: attempt.message, at: now, status, failure };
+            disabled = self.health.note_unsent(now, &self.rules, unsent);
+        } else if classification.outcome.verdict != Verdict::Cancelled {
+            self.token_hold.end();
+        }
         if !matches!(classification.outcome.verdict, Verdict::Ok | Verdict::Cancelled) {
             let (status, failure) = (answer.result.ok(), answer.result.err());
             let message = attempt.message;
@@ -255,6 +272,7 @@ impl EndpointQueue {
     }
 
     pub(super) fn enable(&mut self, now: Instant) -> EndpointState {
+        self.token_hold.end();
         self.health.enable(now, &self.rules);
         if !self.pending.has_ready(now) && self.health.endpoint_state().open.is_some() {
             // Without a delivery that is due there would be nothing to probe with.

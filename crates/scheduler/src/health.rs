@@ -112,6 +112,23 @@ impl Health {
         disabled
     }
 
+    /// Notes an attempt that was not sent, because the endpoint's authorization server gave no access token: the endpoint
+    /// fails, although its breaker has learned nothing about it. `Some` if that disables it.
+    pub(super) fn note_unsent(
+        &mut self,
+        now: Instant,
+        rules: &QueueRules,
+        failure: LastFailure,
+    ) -> Option<Disabled> {
+        self.remember_failure(failure);
+        _ = self.endpoint_state.failing_since.get_or_insert(now);
+        let disabled = self.reason_to_disable(now, rules, false);
+        if let Some(reason) = disabled {
+            self.disable(rules, reason);
+        }
+        disabled
+    }
+
     /// Remembers a failed attempt.
     pub(super) const fn remember_failure(&mut self, failure: LastFailure) {
         self.endpoint_state.last_failure = Some(failure);

@@ -35,6 +35,7 @@ mod pacer;
 mod pending_index;
 mod queues;
 mod rules;
+mod token_hold;
 mod transition;
 
 pub use launch::{Launch, NextLaunch, OperationalEvent, QueueChange, QueueView, SettledAttempt};

@@ -94,6 +94,27 @@ impl Connection {
         (reply.freeze(), ended.unwrap_or(false))
     }
 
+    /// The whole of a body that is short; `None` if it is longer than `most`, or breaks off.
+    pub(crate) async fn read_whole(&mut self, mut body: Incoming, most: usize) -> Option<Bytes> {
+        let mut whole = BytesMut::new();
+        // An empty frame counts, or they would have no bound.
+        let mut read = 0;
+        while !body.is_end_stream() {
+            let frame = match self.drive(body.frame()).await? {
+                Some(Ok(frame)) => frame,
+                None => break,
+                Some(Err(_)) => return None,
+            };
+            let data = frame.into_data().unwrap_or_default();
+            read += data.len().max(1);
+            if read > most {
+                return None;
+            }
+            whole.extend_from_slice(&data);
+        }
+        Some(whole.freeze())
+    }
+
     async fn read_into(&mut self, body: &mut Incoming, reply: &mut BytesMut) -> bool {
         let mut read = 0;
         // At most 16 KiB, which every platform can count.

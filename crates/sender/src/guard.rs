@@ -35,6 +35,11 @@ impl EgressGuard {
         Self { allow_private }
     }
 
+    /// Whether private addresses pass: in tests, where TLS is not asked for either.
+    pub(crate) const fn allows_private(self) -> bool {
+        self.allow_private
+    }
+
     /// The address to connect to, an IPv4 one where it was only written as IPv6.
     ///
     /// # Errors

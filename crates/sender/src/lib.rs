@@ -2,7 +2,8 @@
 //!
 //! Every connection is dialled in one place: the name is resolved, the egress guard judges all
 //! answers, and only an address that passed is connected to, so that no second lookup can answer
-//! otherwise. No proxy of the environment is used and no redirect is followed. An attempt owns its
+//! otherwise. With an [`EgressProxy`] the proxy is asked for that address. No proxy of the environment is used
+//! and no redirect is followed. An attempt owns its
 //! connection: dropping the attempt closes it.
 //!
 //! A [`Signer`] signs with all secrets that are in force (`v1`, HMAC-SHA256, and `v1a`, ed25519, over
@@ -12,20 +13,28 @@
 
 mod address;
 mod connection;
+mod credentials;
 mod dial;
+mod egress_proxy;
 mod guard;
 mod header;
 mod pool;
 mod ranges;
+mod reply;
 mod request;
 mod resolver;
 mod secret;
 mod send_failure;
 mod sender;
 mod signer;
+mod tcp;
+mod tls;
+mod token_cache;
+mod token_fetch;
 mod verifier;
 
 pub use dial::SendOptions;
+pub use egress_proxy::EgressProxy;
 pub use guard::{EgressGuard, EgressRefusal};
 pub use header::{MAX_HEADERS, check_header};
 pub use request::{Target, TargetPlace, Written};

@@ -1,11 +1,12 @@
 //! An endpoint made ready to be sent to, and the request of one attempt.
 
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
 use stagger::{ConfigError, Span, StdTime};
@@ -14,7 +15,8 @@ use stagger_scheduler::model::{
 };
 use url::Url;
 
-use crate::address::{Address, Ports};
+use crate::address::Address;
+use crate::credentials::{CredentialRules, Credentials};
 use crate::header;
 use crate::send_failure::SendFailure;
 use crate::signer::Signer;
@@ -68,11 +70,14 @@ impl<'a> Post<'a> {
     }
 
     /// The request, signed now: making a connection may take time, and receivers refuse old
-    /// signatures.
+    /// signatures. `authorization` is that of an access token.
     ///
     /// # Errors
     /// No secret signs any more.
-    pub(crate) fn sign(&self) -> Result<Request<Full<Bytes>>, SendFailure> {
+    pub(crate) fn sign(
+        &self,
+        authorization: Option<&HeaderValue>,
+    ) -> Result<Request<Full<Bytes>>, SendFailure> {
         // Before 1970 no receiver would accept it anyway.
         let timestamp = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let signature = self.to.signer.sign(&self.id, timestamp, &self.payload);
@@ -83,6 +88,7 @@ impl<'a> Post<'a> {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.to.address.target.clone();
         *request.headers_mut() = self.headers.clone();
+        request.headers_mut().extend(authorization.cloned().map(|value| (AUTHORIZATION, value)));
         request.headers_mut().insert(TIMESTAMP, timestamp.into());
         request.headers_mut().insert(SIGNATURE, value(signature)?);
         Ok(request)
@@ -165,17 +171,20 @@ pub(crate) struct Ready {
     /// Headers that are filled in.
     pub(crate) templates: Vec<(HeaderName, HeaderTemplate)>,
     pub(crate) signer: Signer,
+    pub(crate) credentials: Credentials,
+    /// The key by which its connections are shared.
+    pub(crate) pool_key: Arc<str>,
 }
 
 /// The `User-Agent`.
-const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
+pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 
 impl Target {
     /// Prepares an endpoint. An invalid setting is reported by each attempt.
-    pub(crate) fn new(endpoint: &Endpoint, ports: &Ports) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, rules: CredentialRules<'_>) -> Self {
         let unbuildable =
             |error: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
-        let ready = Ready::new(endpoint, ports).map_err(unbuildable);
+        let ready = Ready::new(endpoint, rules).map_err(unbuildable);
         let url = Url::parse(&endpoint.url).ok();
         let origin = url.as_ref().map(|url| url.origin().ascii_serialization());
         let place = url.and_then(TargetPlace::of);
@@ -241,8 +250,8 @@ impl TargetPlace {
 
 impl Ready {
     /// A literal address is judged when it is dialled, like any other.
-    fn new(endpoint: &Endpoint, ports: &Ports) -> Result<Self, ConfigError> {
-        let address = Address::read(&endpoint.url, ports)?;
+    fn new(endpoint: &Endpoint, rules: CredentialRules<'_>) -> Result<Self, ConfigError> {
+        let address = Address::read(&endpoint.url, rules.ports)?;
         let signer = Signer::new(&endpoint.secrets)?;
         let mut fixed = HeaderMap::new();
         fixed.insert(HOST, address.host_header.clone());
@@ -255,6 +264,12 @@ impl Ready {
                 None => templates.push((name, template.clone())),
             }
         }
-        Ok(Self { application: endpoint.application, address, fixed, templates, signer })
+        let credentials = Credentials::new(endpoint, rules)?;
+        if let Credentials::Fixed(value) = &credentials {
+            fixed.insert(AUTHORIZATION, value.clone());
+        }
+        let pool_key = credentials.pool_key(endpoint, &address.origin);
+        let application = endpoint.application;
+        Ok(Self { application, address, fixed, templates, signer, credentials, pool_key })
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use rustix::io::Errno;
+use stagger::Hint;
 use stagger_scheduler::model::AttemptFailure;
 
 /// Longest detail that is kept, in characters: a sentence, and no store fills with them.
@@ -15,11 +16,13 @@ const MAX_DETAIL: usize = 200;
 pub(crate) struct SendFailure {
     pub(crate) failure: AttemptFailure,
     pub(crate) detail: String,
+    /// The time for which a server in the way asked not to be called.
+    pub(crate) hint: Option<Hint>,
 }
 
 impl SendFailure {
     pub(crate) fn new(failure: AttemptFailure, detail: impl AsRef<str>) -> Self {
-        Self { failure, detail: bounded(detail.as_ref()) }
+        Self { failure, detail: bounded(detail.as_ref()), hint: None }
     }
 
     /// No connection to this address: the node's own failure if it lacks descriptors, memory or ports.

@@ -4,22 +4,25 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::LOCATION;
-use http::{HeaderMap, StatusCode};
-use stagger::hint::HintReader;
-use stagger::{Clock, ConfigError, Entropy, Hint, Instant, OsEntropy, Span, StdTime, TokioTime};
+use http::StatusCode;
+use stagger::{Clock, ConfigError, Entropy, Instant, OsEntropy, Span, TokioTime};
 use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Endpoint, Message, TraceContext};
 
 use crate::address::{Address, Ports};
 use crate::connection::{Connection, Lost, within};
+use crate::credentials::{CertificateCredentials, CredentialRules, Credentials, TokenClient};
 use crate::dial::{ConnectPhase, Dialer, SendOptions};
 use crate::guard::EgressGuard;
 use crate::header::{MAX_HEADERS, check_header};
 use crate::pool::ConnectionPool;
+use crate::reply::{hint, not_followed};
 use crate::request::{Post, Ready, Target, Written};
 use crate::resolver::{LookupTurns, Resolve, SystemResolver};
 use crate::send_failure::{SendFailure, bounded};
 use crate::signer::Signer;
+use crate::tls::TlsRoots;
+use crate::token_cache::AccessToken;
+use crate::token_fetch::fetch_token;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
 ///
@@ -37,6 +40,8 @@ pub struct Sender {
 struct OpenReply {
     response: http::Response<hyper::body::Incoming>,
     connection: Connection,
+    /// What people should know of it besides its head.
+    note: Option<String>,
 }
 
 impl Sender {
@@ -58,7 +63,9 @@ impl Sender {
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, ConfigError> {
         let (guard, turns) = (EgressGuard::new(options.allow_private), LookupTurns::default());
-        let dialer = Dialer { guard, resolver, turns, tls: options.tls()? };
+        let roots = TlsRoots::new(&options.roots)?;
+        let proxy = options.proxy.map(Arc::new);
+        let dialer = Dialer { guard, resolver, turns, roots, proxy };
         let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
         Ok(Self { dialer, ports, pool: Arc::default() })
     }
@@ -83,13 +90,28 @@ impl Sender {
             return Err(ConfigError::new("endpoint.headers", endpoint.headers.len(), "32 at most"));
         }
         endpoint.headers.iter().try_for_each(check_header)?;
+        self.check_auth(endpoint)?;
         Signer::new(&endpoint.secrets).map(|_| ())
+    }
+
+    /// Checks the credentials of an endpoint before they are saved: that they can be sent, that a certificate has its key,
+    /// and the address of an authorization server like that of the endpoint. Names are resolved at each fetch.
+    ///
+    /// # Errors
+    /// `auth`, or a part of it such as `auth.token_url`, with the bound it breaks; no secret is repeated.
+    pub fn check_auth(&self, endpoint: &Endpoint) -> Result<(), ConfigError> {
+        Credentials::new(endpoint, self.credential_rules())?;
+        Credentials::check_server(endpoint, self.dialer.guard, &self.ports)
     }
 
     /// Reads an endpoint's settings once for many attempts; make it again when they change.
     #[must_use]
     pub fn prepare(&self, endpoint: &Endpoint) -> Target {
-        Target::new(endpoint, &self.ports)
+        Target::new(endpoint, self.credential_rules())
+    }
+
+    fn credential_rules(&self) -> CredentialRules<'_> {
+        CredentialRules { ports: &self.ports, roots: &self.dialer.roots }
     }
 
     /// Makes one attempt: never longer than the endpoint's timeout, never an error; whatever happens
@@ -169,29 +191,77 @@ impl Sender {
         }
     }
 
-    /// The head of a reply, over a connection that waited or a new one.
+    /// The head of a reply. A token that the receiver refuses is replaced once, unless this attempt has just fetched it.
     async fn reply(
         &self,
         to: &Ready,
         post: &Post<'_>,
         (phase, written): (&mut ConnectPhase, &Written),
     ) -> Result<OpenReply, SendFailure> {
-        if let Some(mut connection) = self.pool.take(&to.address.origin).await {
-            let request = post.sign()?;
+        let Credentials::Token(client) = &to.credentials else {
+            return self.exchange(to, (post, None), (phase, written)).await;
+        };
+        let token = self.token(to, client, phase).await?;
+        let mut reply = self.exchange(to, (post, Some(&token)), (phase, written)).await?;
+        if reply.response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(reply);
+        }
+        client.cache.reject(&token).await;
+        if token.is_fresh {
+            return Ok(reply);
+        }
+        match self.token(to, client, phase).await {
+            Ok(token) => self.exchange(to, (post, Some(&token)), (phase, written)).await,
+            // The receiver has answered, and that is the result.
+            Err(failure) => {
+                reply.note = Some(failure.detail);
+                Ok(reply)
+            }
+        }
+    }
+
+    /// An access token, within the attempt's own time.
+    async fn token(
+        &self,
+        to: &Ready,
+        client: &TokenClient,
+        phase: &mut ConnectPhase,
+    ) -> Result<AccessToken, SendFailure> {
+        *phase = ConnectPhase::Token;
+        let fetch = || fetch_token(&self.dialer, client, to.application);
+        let token = client.cache.get(fetch).await;
+        *phase = ConnectPhase::Reply;
+        token
+    }
+
+    /// One exchange, over a connection that waited or a new one.
+    async fn exchange(
+        &self,
+        to: &Ready,
+        (post, token): (&Post<'_>, Option<&AccessToken>),
+        (phase, written): (&mut ConnectPhase, &Written),
+    ) -> Result<OpenReply, SendFailure> {
+        let authorization = token.map(|token| &token.authorization);
+        if let Some(mut connection) = self.pool.take(&to.pool_key).await {
+            let request = post.sign(authorization)?;
             written.begin()?;
             match connection.exchange(request).await {
-                Ok(response) => return Ok(OpenReply { response, connection }),
+                Ok(response) => return Ok(OpenReply { response, connection, note: None }),
                 // The idle connection was closed, and the server has not seen the request: this
                 // attempt has not been made yet.
                 Err(Lost::Unsent) => written.set(false),
                 Err(Lost::Midway(error)) => return Err(midway(error)),
             }
         }
-        let mut connection = self.dialer.dial((&to.address, to.application), phase).await?;
-        let request = post.sign()?;
+        let tls = match &to.credentials {
+            Credentials::Certificate(CertificateCredentials { connector, .. }) => connector,
+            _ => self.dialer.roots.plain(),
+        };
+        let mut connection = self.dialer.dial((&to.address, to.application), tls, phase).await?;
+        let request = post.sign(authorization)?;
         written.begin()?;
         match connection.exchange(request).await {
-            Ok(response) => Ok(OpenReply { response, connection }),
+            Ok(response) => Ok(OpenReply { response, connection, note: None }),
             Err(Lost::Unsent) => {
                 written.set(false);
                 Err(midway(None))
@@ -208,13 +278,14 @@ impl Sender {
         latency: Span,
         end: Instant,
     ) -> AttemptAnswer {
-        let OpenReply { response, mut connection } = reply;
+        let OpenReply { response, mut connection, note } = reply;
         let (head, body) = response.into_parts();
         let (reply, ended) = connection.read(body, end.since(TokioTime.now())).await;
         if ended {
-            self.pool.put(&to.address.origin, connection).await;
+            self.pool.put(&to.pool_key, connection).await;
         }
-        let detail = not_followed(head.status, &head.headers);
+        let detail = note.map(|note| bounded(&note));
+        let detail = detail.or_else(|| not_followed(head.status, &head.headers));
         let hint = hint(head.status, &head.headers);
         let result = Ok(head.status.as_u16());
         AttemptAnswer { result, detail, hint, reply, latency, written: true }
@@ -233,10 +304,11 @@ impl fmt::Debug for Sender {
 }
 
 fn failed(send_failure: SendFailure, latency: Span) -> AttemptAnswer {
-    let SendFailure { failure, detail } = send_failure;
+    let SendFailure { failure, detail, hint } = send_failure;
     AttemptAnswer {
         result: Err(failure),
         detail: Some(detail),
+        hint,
         latency,
         ..AttemptAnswer::not_made()
     }
@@ -254,6 +326,8 @@ fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
         ConnectPhase::Turn => return SendFailure::no_turn(),
         ConnectPhase::Resolve => (AttemptFailure::Resolve, "no answer of the resolver"),
         ConnectPhase::Connect => (AttemptFailure::Timeout, "no connection"),
+        ConnectPhase::Proxy => (AttemptFailure::Transport, "no tunnel of the egress proxy"),
+        ConnectPhase::Token => (AttemptFailure::Token, "no access token"),
         ConnectPhase::Tls => (AttemptFailure::Timeout, "no end of the TLS handshake"),
         ConnectPhase::Reply => (AttemptFailure::Timeout, "no head of a reply"),
     };
@@ -264,22 +338,4 @@ fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
 #[must_use]
 pub fn new_span_id() -> [u8; 8] {
     OsEntropy.next_u64().max(1).to_be_bytes()
-}
-
-/// A redirect is a failure: the guard has judged this address, and not the next.
-fn not_followed(status: StatusCode, headers: &HeaderMap) -> Option<String> {
-    let location = headers.get(LOCATION).filter(|_| status.is_redirection())?;
-    let location = String::from_utf8_lossy(location.as_bytes());
-    Some(bounded(&format!("a redirect is not followed: {location}")))
-}
-
-/// The hint in the headers of a failed reply. Pushback is left out: it is gRPC's.
-fn hint(status: StatusCode, headers: &HeaderMap) -> Option<Hint> {
-    if status.is_success() {
-        return None;
-    }
-    let lines = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let lines: Vec<_> = lines.collect();
-    let now = Some(StdTime::wall().into());
-    HintReader::new().without_pushback().read(lines.iter().copied(), now)
 }

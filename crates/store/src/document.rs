@@ -9,13 +9,15 @@ use std::num::NonZeroU32;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
-    Application, ApplicationId, ChannelName, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
-    Labels, Message, Secret, SecretKind, TraceContext,
+    Application, ApplicationId, ChannelName, Endpoint, EndpointAuth, EndpointId, EndpointState,
+    HeaderTemplate, KeyHash, Labels, Message, Secret, SecretKind, TraceContext,
 };
 
+use super::auth_document::AuthDocument;
 use super::encoding::Unreadable;
 use super::encryption::{EncryptionKeys, Place, SecretField};
 
@@ -58,6 +60,7 @@ pub(super) fn of_endpoint(
         settings: Cow::Borrowed(endpoint),
         secrets: secrets.map(|(at, it)| sealer.secret(at, it)).collect::<Result<_, _>>()?,
         headers: headers.map(|it| sealer.header(it)).collect::<Result<_, _>>()?,
+        auth: endpoint.auth.clone().map(|it| sealer.auth(it)).transpose()?,
     })
 }
 
@@ -75,10 +78,11 @@ pub(super) fn rewritten(
 
 /// Whether the document of an endpoint has secrets that are encrypted otherwise than these keys do.
 fn is_outdated(text: &str, keys: &EncryptionKeys) -> Result<bool, Unreadable> {
-    let SecretParts { secrets, headers } = read(text)?;
+    let SecretParts { secrets, headers, auth } = read(text)?;
     let headers = headers.iter().filter(|header| header.sensitive).map(|header| &header.value);
     let mut fields = secrets.iter().map(|secret| &secret.key).chain(headers);
-    Ok(fields.any(|field| !keys.is_current(field)))
+    let is_current = auth.is_none_or(|auth| keys.is_current(&auth.as_field()));
+    Ok(!is_current || fields.any(|field| !keys.is_current(field)))
 }
 
 /// The endpoint that a document describes.
@@ -88,13 +92,14 @@ pub(super) fn endpoint(
     text: &str,
     keys: &EncryptionKeys,
 ) -> Result<Endpoint, Unreadable> {
-    let EndpointDocument { settings, secrets, headers } = read(text)?;
+    let EndpointDocument { settings, secrets, headers, auth } = read(text)?;
     let sealer = Sealer { keys, application, endpoint: id };
     let secrets = secrets.into_iter().enumerate();
     let secrets = secrets.map(|(at, it)| sealer.open_secret(at, it)).collect::<Result<_, _>>()?;
     let headers = headers.into_iter().map(|it| sealer.open_header(it));
     let headers = headers.collect::<Result<_, _>>()?;
-    Ok(Endpoint { id, application, secrets, headers, ..settings.into_owned() })
+    let auth = auth.map(|it| sealer.open_auth(it)).transpose()?;
+    Ok(Endpoint { id, application, secrets, headers, auth, ..settings.into_owned() })
 }
 
 /// The document of a message: what it has beside its columns, if anything.
@@ -166,6 +171,8 @@ struct EndpointDocument<'e> {
     secrets: Vec<SecretDocument>,
     #[serde(default)]
     headers: Vec<HeaderDocument>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    auth: Option<SealedPart<AuthDocument>>,
 }
 
 /// The parts of an endpoint's document that have secrets.
@@ -174,6 +181,8 @@ struct SecretParts {
     secrets: Vec<SecretDocument>,
     #[serde(default)]
     headers: Vec<HeaderDocument>,
+    #[serde(default)]
+    auth: Option<SealedPart<IgnoredAny>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -199,6 +208,26 @@ struct HeaderDocument {
     #[serde(default)]
     sensitive: bool,
 }
+
+/// A part of a document that is encrypted as a whole.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SealedPart<T> {
+    Sealed { sealed: String },
+    Plain(T),
+}
+
+impl SealedPart<IgnoredAny> {
+    fn as_field(&self) -> SecretField {
+        match self {
+            Self::Sealed { sealed } => SecretField::Sealed { sealed: sealed.clone() },
+            Self::Plain(_) => SecretField::Plain(String::new()),
+        }
+    }
+}
+
+/// The place of an endpoint's credentials.
+const AUTH: &str = "auth";
 
 /// Writes and reads the secrets of one endpoint.
 struct Sealer<'k> {
@@ -240,6 +269,24 @@ impl Sealer<'_> {
         let HeaderDocument { name, value, sensitive } = document;
         let value = self.open(value, &format!("headers.{name}"))?;
         Ok(HeaderTemplate { name, value, sensitive })
+    }
+
+    fn auth(&self, auth: EndpointAuth) -> Result<SealedPart<AuthDocument>, Unreadable> {
+        let document = AuthDocument::from(auth);
+        Ok(match self.seal(&write(&document)?, AUTH)? {
+            SecretField::Plain(_) => SealedPart::Plain(document),
+            SecretField::Sealed { sealed } => SealedPart::Sealed { sealed },
+        })
+    }
+
+    fn open_auth(&self, part: SealedPart<AuthDocument>) -> Result<EndpointAuth, Unreadable> {
+        let document = match part {
+            SealedPart::Plain(document) => document,
+            SealedPart::Sealed { sealed } => {
+                read(&self.open(SecretField::Sealed { sealed }, AUTH)?)?
+            }
+        };
+        Ok(document.into())
     }
 
     fn seal(&self, text: &str, field: &str) -> Result<SecretField, Unreadable> {
@@ -292,7 +339,9 @@ mod tests {
         let plain = EncryptionKeys::default();
         let text = of_endpoint(&built(1, 1), &plain).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert!(document.as_object_mut().unwrap().remove("headers").is_some());
+        for missing in ["headers", "auth"] {
+            assert!(document.as_object_mut().unwrap().remove(missing).is_some());
+        }
         let fields = document["settings"].as_object_mut().unwrap();
         fields.insert("a_later_field".into(), 7.into());
         for missing in ["description", "events", "channels", "filter", "ordered", "permanent"] {
@@ -307,6 +356,7 @@ mod tests {
             ordered: false,
             permanent: Statuses::default(),
             headers: Vec::new(),
+            auth: None,
             ..built(1, 1)
         };
         assert_eq!(read, defaults);
@@ -316,6 +366,7 @@ mod tests {
     fn an_endpoint_by_itself_is_written_without_its_secrets_and_headers() {
         let text = serde_json::to_string(&built(1, 1)).unwrap();
         assert!(!text.contains("secret") && !text.contains("header"), "{text}");
+        assert!(!text.contains("hunter2"), "{text}");
     }
 
     #[test]

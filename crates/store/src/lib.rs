@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod audit;
+mod auth_document;
 mod calls;
 mod cluster;
 mod contract;

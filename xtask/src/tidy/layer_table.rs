@@ -183,10 +183,12 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/sender/src/",
         &[
-            &["secret", "ranges", "header", "send_failure", "connection"],
-            &["signer", "guard", "pool", "resolver"],
-            &["address", "verifier"],
+            &["secret", "ranges", "header", "send_failure", "connection", "reply"],
+            &["signer", "guard", "pool", "resolver", "tcp", "tls", "token_cache"],
+            &["address", "verifier", "egress_proxy"],
+            &["credentials"],
             &["request", "dial"],
+            &["token_fetch"],
             &["sender"],
         ],
     ),
@@ -194,7 +196,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         "crates/store/src/",
         &[
             &["error"],
-            &["audit", "calls", "encoding", "fair_jobs", "rng"],
+            &["audit", "auth_document", "calls", "encoding", "fair_jobs", "rng"],
             &["encryption"],
             &["document", "walk"],
             // A store may have a cluster of its own, whose writes are those of a store.
@@ -211,7 +213,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
             &["model"],
             &["leadership", "classify", "rules", "launch"],
             &["transition"],
-            &["health", "pacer", "pending_index", "fair_queue"],
+            &["health", "pacer", "pending_index", "fair_queue", "token_hold"],
             &["endpoint_queue"],
             &["queues"],
         ],

@@ -111,6 +111,15 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "FILE")]
     roots: Option<String>,
 
+    /// The proxy through which everything is sent: http://, https:// or socks5:// with host and port, and a name and a
+    /// password where it wants them [none]
+    #[arg(long, value_name = "URL")]
+    egress_proxy: Option<String>,
+
+    /// The file with name:password of the proxy, so that they do not stand in its URL [none]
+    #[arg(long, value_name = "FILE")]
+    egress_proxy_auth_file: Option<String>,
+
     /// Attempts under way at once, of all endpoints together [1024]
     #[arg(long, value_name = "N")]
     slots: Option<String>,
@@ -197,6 +206,8 @@ impl ServeFlags {
             ("ports", &self.ports),
             ("name_servers", &self.name_servers),
             ("roots", &self.roots),
+            ("egress_proxy", &self.egress_proxy),
+            ("egress_proxy_auth_file", &self.egress_proxy_auth_file),
             ("slots", &self.slots),
             ("max_open", &self.max_open),
             ("app_max_open", &self.app_max_open),

@@ -106,7 +106,8 @@ pub(super) async fn get_endpoint(
 /// named stay, `null` resets a setting to its default.
 ///
 /// A secret header keeps its value and stays secret until it is given again or removed. When the URL
-/// moves to another origin, each secret header has to be given again or removed.
+/// moves to another origin, each secret header has to be given again or removed, and so have credentials (`auth`),
+/// except a client certificate.
 #[utoipa::path(
     patch, path = "/v1/applications/{app}/endpoints/{ep}", tag = "endpoints",
     params(openapi::ApplicationPath, openapi::EndpointPath),

@@ -64,7 +64,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 36] = [
+const SETTINGS: [Setting; 38] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -167,6 +167,17 @@ const SETTINGS: [Setting; 36] = [
         key: "roots",
         bound: "the path of a file",
         set: |config, text| path(text).map(|it| config.roots = Some(it)),
+    },
+    Setting {
+        key: "egress_proxy",
+        bound: "http://, https://, socks5:// or socks5h:// with a host and a port, and a name and a password where it \
+                wants them",
+        set: |config, text| text.parse().ok().map(|it| config.egress_proxy = Some(it)),
+    },
+    Setting {
+        key: "egress_proxy_auth_file",
+        bound: "the path of a file",
+        set: |config, text| path(text).map(|it| config.egress_proxy_auth_file = Some(it)),
     },
     Setting {
         key: "slots",
@@ -273,7 +284,7 @@ pub(super) fn set(config: &mut Config, key: &str, text: &str) -> Result<(), Conf
 
 /// The value for an error message: a refused key or password is hidden, because errors are logged.
 fn shown<'t>(key: &str, text: &'t str) -> &'t str {
-    let is_address = matches!(key, "store" | "redis") && text.contains(':');
+    let is_address = matches!(key, "store" | "redis" | "egress_proxy") && text.contains(':');
     let secret = matches!(key, "admin_key" | "encryption_key") || is_address;
     if secret { ".." } else { text }
 }
@@ -459,6 +470,28 @@ fn variable(key: &str) -> String {
 
 fn place(prefix: &str, key: &str) -> String {
     if prefix == VARIABLES { variable(key) } else { format!("{prefix}{}", key.replace('_', "-")) }
+}
+
+#[cfg(test)]
+mod egress_proxy_tests {
+    use super::*;
+
+    #[test]
+    fn the_password_of_a_proxy_was_in_an_error() {
+        let mut config = Config::default();
+        config
+            .apply_text("d.toml", "egress_proxy = 'http://me:hunter2@proxy:3128'")
+            .expect("valid");
+        assert_eq!(
+            config.egress_proxy.as_ref().map(ToString::to_string).as_deref(),
+            Some("http://proxy:3128")
+        );
+        assert!(!format!("{config:?}").contains("hunter2"));
+        let wrong =
+            config.apply_pairs("--", [("egress_proxy", "ftp://me:hunter2@proxy")]).unwrap_err();
+        let wrong = wrong.to_string();
+        assert!(wrong.contains("socks5://") && !wrong.contains("hunter2"), "{wrong}");
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::{fmt, fs, io};
 
 use stagger::{Ratio, Span};
 use stagger_scheduler::model::KeyHash;
+use stagger_sender::EgressProxy;
 use stagger_store::PostgresAddress;
 use url::Url;
 
@@ -63,6 +64,10 @@ pub struct Config {
     pub name_servers: Vec<SocketAddr>,
     /// A file of certificates (PEM) to trust besides the usual ones.
     pub roots: Option<PathBuf>,
+    /// The proxy through which everything is sent, deliveries and requests for access tokens: default none.
+    pub egress_proxy: Option<EgressProxy>,
+    /// The file with its name and password, `name:password`, in place of those of its URL: default none.
+    pub egress_proxy_auth_file: Option<PathBuf>,
     /// The bounds of the node.
     pub node: NodeOptions,
     /// Redis or Valkey, in which retries to one destination have one budget with all processes that use it:
@@ -120,6 +125,8 @@ impl Default for Config {
             ports: Vec::new(),
             name_servers: Vec::new(),
             roots: None,
+            egress_proxy: None,
+            egress_proxy_auth_file: None,
             node: NodeOptions::default(),
             redis: None,
             redis_budget: Ratio::from_percent(20),

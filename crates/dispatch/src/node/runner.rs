@@ -137,6 +137,11 @@ impl Runner {
         if answer.result == Err(AttemptFailure::Local) {
             self.report_not_made(now, answer.detail.as_deref());
         }
+        if answer.result == Err(AttemptFailure::Token) {
+            self.instruments.token_failed();
+            let (endpoint, detail) = (launch.endpoint, answer.detail.as_deref());
+            tracing::info!(%endpoint, detail, "attempt not sent, endpoint held back");
+        }
         let settled = self.state.scheduler.settle(now, launch, answer, &mut OsEntropy);
         let attempt = settled.as_ref().and_then(|it| it.change.attempt.as_ref());
         let verdict = attempt.map(|attempt| attempt.verdict);

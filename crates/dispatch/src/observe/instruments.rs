@@ -12,6 +12,8 @@ const ATTEMPTS: &str = "stagger.attempts";
 
 const NOT_MADE: &str = "stagger.attempts.not_made";
 
+const TOKEN_FAILURES: &str = "stagger.token.failures";
+
 const LATENCY: &str = "stagger.attempt.latency";
 
 const RETRIES: &str = "stagger.retries";
@@ -57,6 +59,7 @@ const ENDS: [DeliveryState; 3] =
 pub(crate) struct Instruments {
     attempts: [Counter; Verdict::ALL.len()],
     not_made: Counter,
+    token_failures: Counter,
     latency: Histogram,
     retries: [Counter; Verdict::ALL.len()],
     delay: Histogram,
@@ -94,6 +97,7 @@ impl Instruments {
         Self {
             attempts: of(ATTEMPTS),
             not_made: counter!(NOT_MADE),
+            token_failures: counter!(TOKEN_FAILURES),
             latency: histogram!(LATENCY),
             retries: of(RETRIES),
             delay: histogram!(DELAY),
@@ -117,6 +121,11 @@ impl Instruments {
     /// An attempt could not be made, because this node lacks resources.
     pub(crate) fn not_made(&self) {
         self.not_made.increment(1);
+    }
+
+    /// An attempt was not sent, because an authorization server gave no token.
+    pub(crate) fn token_failed(&self) {
+        self.token_failures.increment(1);
     }
 
     /// A retry was decided; it is due after `delay`.
@@ -191,6 +200,10 @@ impl Gauges {
 pub(super) fn describe() {
     describe_counter!(ATTEMPTS, "Attempts that are over");
     describe_counter!(NOT_MADE, "Attempts that this node had no descriptor, port or turn for");
+    describe_counter!(
+        TOKEN_FAILURES,
+        "Attempts not sent, because an authorization server gave no access token"
+    );
     describe_histogram!(LATENCY, Unit::Seconds, "From an attempt's beginning to its verdict");
     describe_counter!(RETRIES, "Retries decided");
     describe_histogram!(DELAY, Unit::Seconds, "Delays before retries");

@@ -4,8 +4,7 @@ use std::io;
 
 use stagger::{Instant, Span};
 use stagger_scheduler::model::{
-    Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId,
-    EndpointState,
+    Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId, EndpointState,
 };
 use stagger_store::Settlement;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};

@@ -25,9 +25,9 @@ mod metrics;
 #[cfg(feature = "otel")]
 mod otlp;
 
+pub(crate) use attempt_span::AttemptSpan;
 pub(crate) use instruments::{Gauges, Instruments};
 pub use logs::{LogFormat, init_logs};
-pub(crate) use attempt_span::AttemptSpan;
 pub(crate) use logs::{moved, settled};
 pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg(feature = "otel")]

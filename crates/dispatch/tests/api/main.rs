@@ -1,5 +1,6 @@
 //! The API as a client sees it: a real node with a store in memory, behind a real socket.
 
+mod authentication;
 mod document;
 mod labels;
 mod limits;

@@ -10,6 +10,7 @@ mod retries;
 mod shared;
 mod spied;
 mod throughput;
+mod tokens;
 #[cfg(feature = "otel")]
 mod traces;
 mod trouble;

@@ -84,7 +84,8 @@ async fn attempts_are_children_of_the_span_that_produced_their_message() {
         let told = told(seen).unwrap();
         assert_eq!(told, producer.child(span.span_id.as_slice().try_into().unwrap()));
         let attributes = attributes(span);
-        let (status, code) = if n == 0 { (500, StatusCode::Error) } else { (200, StatusCode::Unset) };
+        let (status, code) =
+            if n == 0 { (500, StatusCode::Error) } else { (200, StatusCode::Unset) };
         let expected = [
             ("http.request.method", "\"POST\"".to_owned()),
             ("http.response.status_code", status.to_string()),

@@ -93,11 +93,13 @@ pub enum AttemptFailure {
     Stopped,
     /// The node lacks descriptors, buffers, ports or its turn at the resolver. It counts as not made.
     Local,
+    /// The authorization server of the endpoint gave no access token. Nothing was sent, and it counts as not made.
+    Token,
 }
 
 impl AttemptFailure {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Resolve,
         Self::Connect,
         Self::Tls,
@@ -107,6 +109,7 @@ impl AttemptFailure {
         Self::Unbuildable,
         Self::Stopped,
         Self::Local,
+        Self::Token,
     ];
 
     /// Its name in the API and in metrics.
@@ -122,6 +125,7 @@ impl AttemptFailure {
             Self::Unbuildable => "unbuildable",
             Self::Stopped => "stopped",
             Self::Local => "local",
+            Self::Token => "token",
         }
     }
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use stagger_core::{Instant, Policy, Span};
 
 use super::{
-    ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointId, EventPattern, EventType,
-    Labels, MessageId, Pace, Statuses, nanos,
+    ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointAuth, EndpointId,
+    EventPattern, EventType, Labels, MessageId, Pace, Statuses, nanos,
 };
 
 /// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
@@ -17,7 +17,7 @@ const DEFAULT_DISABLE_AFTER: Span = Span::from_secs(5 * 24 * 60 * 60);
 
 /// The settings of an endpoint. Its learned state is its [`EndpointState`](super::EndpointState).
 ///
-/// Serialized without secrets and headers: a store adds them, all others must not show them.
+/// Serialized without secrets, headers and credentials: a store adds them, all others must not show them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
     /// Its name in the API.
@@ -62,6 +62,9 @@ pub struct Endpoint {
     /// The headers of its attempts.
     #[serde(skip)]
     pub headers: Vec<HeaderTemplate>,
+    /// The credentials of its attempts, besides signatures and headers.
+    #[serde(skip)]
+    pub auth: Option<EndpointAuth>,
     /// The time at which it was created.
     #[serde(with = "nanos")]
     pub created_at: Instant,
@@ -97,6 +100,7 @@ impl Endpoint {
             labels: Labels::default(),
             secrets: Vec::new(),
             headers: Vec::new(),
+            auth: None,
             created_at: now,
             updated_at: now,
         }

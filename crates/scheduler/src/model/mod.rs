@@ -8,6 +8,7 @@ mod attempt;
 mod content_filter;
 mod delivery;
 mod endpoint;
+mod endpoint_auth;
 mod id;
 mod labels;
 mod message;
@@ -24,6 +25,7 @@ pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
     SecretKind,
 };
+pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
 pub use id::{ApplicationId, EndpointId, MessageId};
 pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};

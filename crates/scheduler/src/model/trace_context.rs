@@ -244,7 +244,8 @@ mod tests {
 
     #[test]
     fn a_malformed_state_is_dropped_and_its_parent_stays() {
-        for wrong in ["a", "=1", "a=", "A=1", "a=1=2", "a b=1", "a=é", "a=1,b\r\nhost: x=1", "_a=1"] {
+        for wrong in ["a", "=1", "a=", "A=1", "a=1=2", "a b=1", "a=é", "a=1,b\r\nhost: x=1", "_a=1"]
+        {
             assert_eq!(state(&[wrong]), None, "{wrong}");
         }
         let many: Vec<_> = (0..33).map(|n| format!("k{n}=1")).collect();

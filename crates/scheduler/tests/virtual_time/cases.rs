@@ -304,6 +304,60 @@ fn an_attempt_for_which_the_node_lacked_resources_was_charged_to_the_endpoint() 
     assert!(world.launches().iter().any(|launch| launch.endpoint == endpoint_id(2)));
 }
 
+/// A token server that is down for an hour would have used up the attempts of every delivery.
+#[test]
+fn attempts_without_a_token_were_counted() {
+    let mut world = World::of(&[endpoint(1), endpoint(2)]);
+    world.add(1, 0..3);
+    let unsent = answer(Err(AttemptFailure::Token));
+    let mut waits = Vec::new();
+    for _ in 0..9 {
+        let launches = world.launches();
+        assert!(!launches.is_empty());
+        for launch in launches {
+            assert_eq!((launch.number, launch.retry), (1, false));
+            let settled = world.scheduler.settle(world.now, launch, unsent.clone(), &mut lowest());
+            let change = settled.expect("the endpoint's state").change;
+            assert_eq!((change.delivery, change.attempt), (None, None));
+        }
+        let wait = world.wait() - world.now;
+        waits.push(wait);
+        world.pass(wait);
+    }
+    // Failures of one moment count once, and the pause grows to a minute.
+    let secs = [1, 2, 4, 8, 16, 32, 60, 60, 60].map(Span::from_secs);
+    assert_eq!(waits, secs);
+    let view = world.scheduler.view(world.now, endpoint_id(1)).expect("it is there");
+    let last = view.endpoint_state.last_failure.and_then(|last| last.failure);
+    assert_eq!((view.breaker, last), (StateKind::Closed, Some(AttemptFailure::Token)));
+    assert!(view.endpoint_state.failing_since.is_some(), "people see that it fails");
+    // A hint of the token server is a longer pause, and another endpoint goes on.
+    let hinted = AttemptAnswer { hint: Some(Hint::AtLeast(Span::from_secs(90))), ..unsent };
+    for launch in world.launches() {
+        world.scheduler.settle(world.now, launch, hinted.clone(), &mut lowest());
+    }
+    assert_eq!(world.wait(), world.now + Span::from_secs(90));
+    world.add(2, [1]);
+    assert!(world.launches().iter().any(|launch| launch.endpoint == endpoint_id(2)));
+    // Changed settings may be what was wrong: they are tried now.
+    world.scheduler.put_endpoint(world.now, &endpoint(1), None);
+    assert!(world.launches().iter().any(|launch| launch.endpoint == endpoint_id(1)));
+}
+
+#[test]
+fn an_endpoint_without_a_token_for_too_long_is_disabled() {
+    let mut world = World::of(&[endpoint(1)]);
+    world.add(1, 0..1);
+    let unsent = answer(Err(AttemptFailure::Token));
+    let launch = world.launches()[0];
+    world.scheduler.settle(world.now, launch, unsent.clone(), &mut lowest());
+    world.pass(endpoint(1).disable_after);
+    let launch = world.launches()[0];
+    let settled = world.scheduler.settle(world.now, launch, unsent, &mut lowest());
+    let event = settled.and_then(|settled| settled.event);
+    assert_eq!(event, Some(OperationalEvent::EndpointDisabled(endpoint_id(1), Disabled::Failing)));
+}
+
 /// The retries that are launched immediately after one of two was stopped, under a budget of one an
 /// hour.
 fn retries_after_a_stopped_one(written: bool) -> usize {

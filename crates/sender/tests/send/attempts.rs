@@ -9,6 +9,7 @@ use bytes::Bytes;
 use stagger::{Clock, Hint, Instant, Span, StdTime};
 use stagger_scheduler::model::{
     AttemptAnswer, AttemptFailure, Endpoint, HeaderTemplate, REPLY_LIMIT, Secret, SecretKind,
+    TraceContext,
 };
 use stagger_sender::{
     Received, SendOptions, Sender, TOLERANCE, Verifier, Written, check_header, generate_secret,
@@ -391,4 +392,33 @@ fn certificates_that_cannot_be_read_are_told_at_the_start() {
     let roots = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n".to_vec();
     let sender = Sender::new(SendOptions { roots, ..private() });
     assert!(sender.is_err());
+}
+
+#[tokio::test]
+async fn a_receiver_gets_the_trace_of_the_message_under_a_span_of_each_attempt() {
+    const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let server = TestServer::start(Script::always(Reaction::ok(""))).await;
+    let mut endpoint = endpoint(&server.url("/"));
+    let header =
+        |name: &str| HeaderTemplate { name: name.into(), value: "mine".into(), sensitive: false };
+    endpoint.headers = vec![header("traceparent"), header("tracestate")];
+    let mut message = message();
+    message.trace = TraceContext::parse(PARENT, ["a=1,b=2"]);
+    for _ in 0..2 {
+        sender().send(&endpoint, &message, BODY.into(), 1).await;
+    }
+    let seen = server.seen();
+    let contexts: Vec<_> = seen.iter().map(|it| field(it, "traceparent")).collect();
+    assert!(contexts.iter().all(|it| it[..36] == PARENT[..36] && it[52..] == PARENT[52..]));
+    assert_ne!(contexts[0], contexts[1]);
+    assert!(!contexts.contains(&PARENT), "an attempt is not the span that produced its message");
+    assert_eq!(field(&seen[0], "tracestate"), "a=1,b=2");
+    assert_eq!(seen[0].headers.get_all("tracestate").iter().count(), 1);
+    // Without a state the endpoint's own, which belongs to another trace, is not sent either.
+    message.trace = TraceContext::parse(PARENT, []);
+    sender().send(&endpoint, &message, BODY.into(), 1).await;
+    assert_eq!(field(&server.seen()[2], "tracestate"), "");
+    message.trace = None;
+    sender().send(&endpoint, &message, BODY.into(), 1).await;
+    assert_eq!(field(&server.seen()[3], "traceparent"), "mine");
 }

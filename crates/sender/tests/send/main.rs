@@ -1,6 +1,10 @@
 //! Attempts over real sockets.
 
 mod attempts;
+mod authentication;
+mod authority;
+mod certificates;
+mod egress_proxy;
 mod endpoint;
 mod guard;
 mod speed;

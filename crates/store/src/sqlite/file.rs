@@ -14,12 +14,11 @@ use super::row::{failed, failed_at};
 use crate::Error;
 
 /// The migrations, each from version n - 1 to version n. Only ever added to.
-const MIGRATIONS: [&str; VERSION as usize] =
-    [
-        include_str!("migrations/1.sql"),
-        include_str!("migrations/2.sql"),
-        include_str!("migrations/3.sql"),
-    ];
+const MIGRATIONS: [&str; VERSION as usize] = [
+    include_str!("migrations/1.sql"),
+    include_str!("migrations/2.sql"),
+    include_str!("migrations/3.sql"),
+];
 
 /// The version that this release writes.
 pub(super) const VERSION: u32 = 3;

@@ -7,9 +7,11 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, ChannelName, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
-    DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, Message, MessageId,
-    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses, TraceContext,
+    Application, ApplicationId, AttemptFailure, ChannelName, ClientAuthStyle, ClientIdentity,
+    ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
+    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, Message, MessageId,
+    NewMessage, OAuth2Client, Pace, Recovery, Secret, SecretKind, SecretText, Statuses,
+    TraceContext,
 };
 use uuid::Uuid;
 
@@ -95,6 +97,7 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
             value: "{event.type}".into(),
             sensitive: true,
         }],
+        auth: Some(auth(n)),
         created_at: at(n),
         updated_at: at(n + 1),
     }
@@ -108,6 +111,28 @@ fn filter() -> ContentFilter {
         {"path": "/s", "prefix": "\u{e4}"},
     ]});
     ContentFilter::parse(&filter).expect("it is valid")
+}
+
+/// Credentials, of another kind for each of four endpoints in a row.
+fn auth(n: u64) -> EndpointAuth {
+    let secret = |text: &str| SecretText::new(format!("{text} hunter2 {n}"));
+    match n % 4 {
+        0 => EndpointAuth::Basic { username: "me".into(), password: secret("\u{e4}") },
+        1 => EndpointAuth::OAuth2(OAuth2Client {
+            token_url: "https://login.example/token".into(),
+            client_id: "dispatcher".into(),
+            client_secret: secret("client"),
+            scope: Some("hooks:write a".into()),
+            audience: Some("https://example.com".into()),
+            style: ClientAuthStyle::Body,
+        }),
+        2 => EndpointAuth::Mtls(ClientIdentity {
+            certificate: "a certificate".into(),
+            key: secret("key"),
+            ca: Some("another".into()),
+        }),
+        _ => EndpointAuth::Bearer { token: secret("token") },
+    }
 }
 
 /// Message `n` of application `of` to `endpoints`.

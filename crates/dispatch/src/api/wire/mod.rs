@@ -1,6 +1,7 @@
 //! The JSON of requests and replies, apart from the schemas of single values.
 
 mod application;
+mod auth;
 mod delivery;
 mod policy;
 mod schema;

@@ -12,6 +12,7 @@ use stagger_text::Timestamp;
 use url::Url;
 use utoipa::ToSchema;
 
+use super::auth;
 use super::schema::{SecretText, SpanText, TimestampText};
 use crate::Error;
 use crate::random::no_randomness;
@@ -190,6 +191,7 @@ pub(in super::super) fn header_patch<'p>(
     for secret in old.headers.iter().filter(|header| header.sensitive && !resets) {
         keep_secret(headers.get_mut(&secret.name), &secret.name, moves)?;
     }
+    auth::complete_patch(&mut members, old, moves)?;
     Ok(Cow::Owned(serde_json::to_vec(&members).unwrap_or_default()))
 }
 

@@ -17,6 +17,7 @@ use stagger_text::Timestamp;
 use url::Url;
 use utoipa::ToSchema;
 
+use super::auth::{AuthSettings, AuthView};
 use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{
     ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText, SecretText,
@@ -101,6 +102,7 @@ pub(in super::super) struct EndpointSettings {
     uid: Option<ExternalId>,
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Option<BTreeMap<String, String>>,
+    auth: Option<AuthSettings>,
     /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,6 +166,7 @@ impl EndpointSettings {
             headers: Some(secret::headers_of(&endpoint.headers)),
             uid: endpoint.labels.uid.clone(),
             metadata: Some(endpoint.labels.metadata.clone()),
+            auth: endpoint.auth.as_ref().map(AuthSettings::of),
             secret: None,
         }
     }
@@ -210,7 +213,7 @@ impl EndpointSettings {
         let description = self.description.unwrap_or_default();
         let labels = Labels { uid: self.uid, metadata: self.metadata.unwrap_or_default() };
         labels.check()?;
-        Ok(Endpoint {
+        let endpoint = Endpoint {
             url,
             description: short(
                 "description",
@@ -234,9 +237,12 @@ impl EndpointSettings {
             labels,
             secrets,
             headers,
+            auth: self.auth.map(AuthSettings::into_auth),
             updated_at: place.now,
             ..usual
-        })
+        };
+        place.sender.check_auth(&endpoint)?;
+        Ok(endpoint)
     }
 
     fn pace(&self, usual: Pace) -> Result<Pace, Error> {
@@ -362,6 +368,8 @@ pub(in super::super) struct EndpointView {
     uid: Option<ExternalId>,
     /// Texts by name, for the caller's own use.
     metadata: BTreeMap<String, String>,
+    /// Its credentials, without their secrets.
+    auth: Option<AuthView>,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
     #[schema(value_type = TimestampText)]
@@ -398,6 +406,7 @@ impl EndpointView {
             headers: secret::shown_headers(&endpoint.headers),
             uid: endpoint.labels.uid.clone(),
             metadata: endpoint.labels.metadata.clone(),
+            auth: endpoint.auth.as_ref().map(AuthView::from),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
             status: queue.map(|queue| Status::of(&queue, now)),

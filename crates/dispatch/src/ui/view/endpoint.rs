@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stagger::{Instant, Policy};
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    Application, Endpoint, EventFilter, HeaderTemplate, Secret, SecretKind,
+    Application, Endpoint, EndpointAuth, EventFilter, HeaderTemplate, Secret, SecretKind,
 };
 use stagger_text::coarse;
 
@@ -171,6 +171,7 @@ impl Settings {
                 endpoint.secrets.iter().map(|s| secret(s, now)).collect::<Vec<_>>().join(", "),
             ),
             ("Headers", headers(&endpoint.headers)),
+            ("Authentication", endpoint.auth.as_ref().map_or("none", EndpointAuth::kind).into()),
         ];
         let policy = policy(&endpoint.policy);
         let moment = |at| Moment::new(at, now);
