@@ -175,7 +175,8 @@ impl EventTypeQuery {
     /// `channels`: a name is none, or there are too many.
     pub(super) fn channels(&self) -> Result<Vec<ChannelName>, Error> {
         let names = self.channels.as_deref().into_iter().flat_map(|text| text.split(','));
-        Ok(ChannelName::set(names.map(str::parse).collect::<Result<_, _>>()?)?)
+        let names = names.map(str::parse::<ChannelName>);
+        Ok(ChannelName::set(names.collect::<Result<Vec<_>, _>>()?)?)
     }
 }
 
