@@ -129,7 +129,8 @@ impl AuthSettings {
             }
             Self::Bearer { token } => EndpointAuth::Bearer { token: token.0 },
             Self::OAuth2 { token_url, client_id, client_secret, scope, audience, client_auth } => {
-                let (client_secret, style) = (client_secret.0, client_auth.into());
+                let style = client_auth.map(ClientAuthStyle::from).unwrap_or_default();
+                let client_secret = client_secret.0;
                 let client =
                     OAuth2Client { token_url, client_id, client_secret, scope, audience, style };
                 EndpointAuth::OAuth2(client)
@@ -150,11 +151,11 @@ impl From<ClientAuthStyle> for ClientAuthName {
     }
 }
 
-impl From<Option<ClientAuthName>> for ClientAuthStyle {
-    fn from(name: Option<ClientAuthName>) -> Self {
+impl From<ClientAuthName> for ClientAuthStyle {
+    fn from(name: ClientAuthName) -> Self {
         match name {
-            None | Some(ClientAuthName::Header) => Self::Header,
-            Some(ClientAuthName::Body) => Self::Body,
+            ClientAuthName::Header => Self::Header,
+            ClientAuthName::Body => Self::Body,
         }
     }
 }
