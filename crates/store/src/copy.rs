@@ -232,7 +232,9 @@ impl CopyTotals {
     ) -> Result<(), Error> {
         self.copied.endpoints += 1;
         self.text(&format!("{} of {}", endpoint.id, endpoint.application));
-        self.text(&document::of_endpoint(endpoint, &EncryptionKeys::default()).map_err(unwritable)?);
+        self.text(
+            &document::of_endpoint(endpoint, &EncryptionKeys::default()).map_err(unwritable)?,
+        );
         self.text(&document::of_endpoint_state(endpoint_state).map_err(unwritable)?);
         Ok(())
     }
@@ -350,7 +352,14 @@ mod tests {
         let folder = TestFolder::new();
         folder.open().mark_copy(true).await.unwrap();
         let place = StorePlace::Folder(folder.to_path_buf());
-        assert!(place.open(&EncryptionKeys::default()).await.unwrap_err().to_string().contains("interrupted"));
+        assert!(
+            place
+                .open(&EncryptionKeys::default())
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("interrupted")
+        );
     }
 
     #[tokio::test]

@@ -59,11 +59,13 @@ impl EncryptionKeys {
     /// `encryption_key`: a line is no key, a key stands twice, or there is none. Keys are not shown.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
-        let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
+        let mut lines =
+            lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#')).peekable();
         let is_plain = lines.next_if(|(_, line)| *line == PLAIN).is_some();
         let mut keys: Vec<EncryptionKey> = Vec::new();
         for (at, line) in lines {
-            let refuse = |bound: &str| Error::invalid("encryption_key", format!("line {at}"), bound);
+            let refuse =
+                |bound: &str| Error::invalid("encryption_key", format!("line {at}"), bound);
             let bytes = decode(line)
                 .ok_or_else(|| refuse("the base64 or the hexadecimal digits of 32 random bytes"))?;
             let key = EncryptionKey::new(&bytes)?;
@@ -169,7 +171,10 @@ fn decode(text: &str) -> Option<[u8; KEY]> {
 impl fmt::Debug for EncryptionKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: Vec<_> = self.ids().collect();
-        f.debug_struct("EncryptionKeys").field("ids", &ids).field("is_plain", &self.is_plain).finish()
+        f.debug_struct("EncryptionKeys")
+            .field("ids", &ids)
+            .field("is_plain", &self.is_plain)
+            .finish()
     }
 }
 
@@ -274,7 +279,8 @@ mod tests {
 
     #[test]
     fn without_a_key_and_with_plain_texts_stay_as_they_are() {
-        for keys in [EncryptionKeys::default(), keys(&format!("plain\n{}", key(1))), keys("plain")] {
+        for keys in [EncryptionKeys::default(), keys(&format!("plain\n{}", key(1))), keys("plain")]
+        {
             let field = keys.seal("x", &place(1, "a")).unwrap();
             assert!(keys.is_current(&field));
             assert!(matches!(field, SecretField::Plain(text) if text == "x"));

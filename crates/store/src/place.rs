@@ -11,8 +11,8 @@ use stagger_scheduler::model::MessageId;
 use super::sole_cluster::SoleCluster;
 use super::sqlite::{check, has_store};
 use super::{
-    Cluster, DeliveryStore, EncryptionKeys, Health, PostgresAddress, PostgresOptions, PostgresStore, SqliteOptions,
-    SqliteStore, check_postgres, migrate_postgres,
+    Cluster, DeliveryStore, EncryptionKeys, Health, PostgresAddress, PostgresOptions,
+    PostgresStore, SqliteOptions, SqliteStore, check_postgres, migrate_postgres,
 };
 use crate::Error;
 

@@ -89,7 +89,9 @@ pub(super) async fn audited(State(api): State<Api>, request: Request, next: Next
 
 /// Whether the call sends messages, or only asks.
 fn is_message(path: &str) -> bool {
-    ["/messages", "/messages/raw", "/messages/batch", "/filter-test"].iter().any(|end| path.ends_with(end))
+    ["/messages", "/messages/raw", "/messages/batch", "/filter-test"]
+        .iter()
+        .any(|end| path.ends_with(end))
 }
 
 fn actor(api: &Api, request: &Request) -> String {

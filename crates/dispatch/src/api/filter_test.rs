@@ -82,8 +82,10 @@ pub(super) async fn test_filter(
 ) -> Result<axum::Json<FilterTested>, Problem> {
     let test: FilterTest<'_> = body::json(&body)?;
     let event_type: EventType = test.event_type.parse().map_err(crate::Error::from)?;
-    let channels = ChannelName::set(test.channels.unwrap_or_default()).map_err(crate::Error::from)?;
-    let tried = test.filter.as_ref().map(ContentFilter::parse).transpose().map_err(crate::Error::from)?;
+    let channels =
+        ChannelName::set(test.channels.unwrap_or_default()).map_err(crate::Error::from)?;
+    let tried =
+        test.filter.as_ref().map(ContentFilter::parse).transpose().map_err(crate::Error::from)?;
     let filter = tried.as_ref().or(own.endpoint.filter.as_ref());
     let paths = FieldPaths::of(filter);
     let fields = paths.read(test.payload.get().as_bytes());

@@ -130,7 +130,8 @@ impl Directory {
             let entries = self.read();
             let filters = entries.filters.get(&application).cloned();
             let endpoints = entries.subscribers(application, message);
-            let endpoints = endpoints.map(|it| (it.id, it.filter.is_some().then(|| Arc::clone(it))));
+            let endpoints =
+                endpoints.map(|it| (it.id, it.filter.is_some().then(|| Arc::clone(it))));
             (Subscribers { endpoints: endpoints.collect(), filters }, message.payload)
         };
         self.application(application)?;

@@ -30,7 +30,8 @@ impl ApplicationFilters {
     }
 
     fn paths(&self) -> &FieldPaths {
-        self.paths.get_or_init(|| FieldPaths::of(self.of.iter().filter_map(|it| it.filter.as_ref())))
+        self.paths
+            .get_or_init(|| FieldPaths::of(self.of.iter().filter_map(|it| it.filter.as_ref())))
     }
 }
 
@@ -48,7 +49,9 @@ impl Subscribers {
         let paths = self.filters.as_ref().map(|filters| filters.paths());
         let mut fields = None;
         let mut passes = |filter: &ContentFilter| {
-            paths.is_some_and(|paths| filter.passes(fields.get_or_insert_with(|| paths.read(payload))))
+            paths.is_some_and(|paths| {
+                filter.passes(fields.get_or_insert_with(|| paths.read(payload)))
+            })
         };
         let passed = self.endpoints.iter().filter(|(_, endpoint)| {
             let filter = endpoint.as_ref().and_then(|endpoint| endpoint.filter.as_ref());
@@ -78,9 +81,13 @@ mod tests {
         );
         let filters = Arc::new(ApplicationFilters::of([&large, &small].into_iter()));
         let receivers = |payload: &str| {
-            let endpoints =
-                vec![(ep(1), Some(Arc::clone(&large))), (ep(2), Some(Arc::clone(&small))), (ep(3), None)];
-            Subscribers { endpoints, filters: Some(Arc::clone(&filters)) }.filtered(payload.as_bytes())
+            let endpoints = vec![
+                (ep(1), Some(Arc::clone(&large))),
+                (ep(2), Some(Arc::clone(&small))),
+                (ep(3), None),
+            ];
+            Subscribers { endpoints, filters: Some(Arc::clone(&filters)) }
+                .filtered(payload.as_bytes())
         };
         assert_eq!(receivers(r#"{"amount": 100}"#), [ep(1), ep(3)]);
         assert_eq!(receivers(r#"{"amount": 1}"#), [ep(2), ep(3)]);

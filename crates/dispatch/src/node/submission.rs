@@ -101,7 +101,8 @@ impl ReceiverChoice {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Vec<Vec<Submission>> {
-        let sizes = self.directory.fan_out_sizes(application, messages.iter().map(Submission::routed));
+        let sizes =
+            self.directory.fan_out_sizes(application, messages.iter().map(Submission::routed));
         let mut steps: Vec<Vec<Submission>> = Vec::new();
         let mut rows = STEP;
         for (message, size) in messages.into_iter().zip(sizes) {

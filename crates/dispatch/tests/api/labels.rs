@@ -10,7 +10,10 @@ async fn a_uid_names_an_application_and_an_endpoint_in_paths() {
     let body = json!({"name": "shop", "uid": "customer-17", "metadata": {"plan": "gold"}});
     let made = server.call("POST", "/v1/applications", ADMIN, &body.to_string()).await.expect(201);
     let (key, own) = (made.text("key"), "/v1/applications/uid:customer-17");
-    assert_eq!((made.text("uid"), &made.json()["metadata"]), ("customer-17".into(), &json!({"plan": "gold"})));
+    assert_eq!(
+        (made.text("uid"), &made.json()["metadata"]),
+        ("customer-17".into(), &json!({"plan": "gold"}))
+    );
     assert_eq!(server.get(own, &key).await.expect(200).text("id"), made.text("id"));
     let body = json!({"url": RECEIVER, "uid": "crm", "metadata": {"a": "1"}}).to_string();
     let endpoint = server.call("POST", &format!("{own}/endpoints"), &key, &body).await.expect(201);
@@ -54,7 +57,10 @@ async fn a_deleted_message_left_something_behind() {
     server.endpoint(&tenant).await;
     let message = server.message(&tenant).await;
     let other = server.tenant("other").await;
-    server.call("DELETE", &format!("{}/messages/{}", other.path, id(&message)), &other.key, "").await.refused(404);
+    server
+        .call("DELETE", &format!("{}/messages/{}", other.path, id(&message)), &other.key, "")
+        .await
+        .refused(404);
     server.call("DELETE", &message, &tenant.key, "").await.expect(204);
     server.get(&message, &tenant.key).await.refused(404);
     server.get(&format!("{message}/payload"), &tenant.key).await.refused(404);

@@ -38,8 +38,14 @@ async fn an_endpoint_got_a_message_that_it_does_not_subscribe_to() {
     for (message, expected) in [
         (json!({"event_type": "order.paid", "payload": {"amount": 1}}), vec![&orders]),
         (json!({"event_type": "order.paid", "payload": {"amount": 100}}), vec![&orders, &large]),
-        (json!({"event_type": "order", "payload": 1, "channels": ["x", "project:17"]}), vec![&project]),
-        (json!({"event_type": "order", "payload": {"amount": 1e3}, "channels": ["x"]}), vec![&large]),
+        (
+            json!({"event_type": "order", "payload": 1, "channels": ["x", "project:17"]}),
+            vec![&project],
+        ),
+        (
+            json!({"event_type": "order", "payload": {"amount": 1e3}, "channels": ["x"]}),
+            vec![&large],
+        ),
         (json!({"event_type": "order", "payload": {"amount": "100"}}), vec![]),
     ] {
         let expected: BTreeSet<_> = expected.into_iter().map(|path| id(path).to_owned()).collect();
@@ -58,7 +64,8 @@ async fn a_patch_merged_a_filter_into_another() {
     let server = Server::start().await;
     let tenant = server.tenant("shop").await;
     let first = json!({"all": [{"path": "/a", "eq": 1}]});
-    let own = endpoint(&server, &tenant, json!({"filter": first, "channels": ["b", "a", "b"]})).await;
+    let own =
+        endpoint(&server, &tenant, json!({"filter": first, "channels": ["b", "a", "b"]})).await;
     let patch = async |patch: Value| {
         server.call("PATCH", &own, &tenant.key, &patch.to_string()).await.expect(200).json()
     };

@@ -10,7 +10,14 @@ use uuid::Uuid;
 
 pub(crate) fn application(id: ApplicationId) -> Application {
     let slots = NonZeroU32::new(1000).expect("above zero");
-    Application { id, name: "shop".to_owned(), keys: vec![], slots, created_at: Instant::ORIGIN, labels: Default::default() }
+    Application {
+        id,
+        name: "shop".to_owned(),
+        keys: vec![],
+        slots,
+        created_at: Instant::ORIGIN,
+        labels: Default::default(),
+    }
 }
 
 pub(crate) fn id(n: u128) -> EndpointId {

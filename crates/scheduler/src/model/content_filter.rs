@@ -103,7 +103,11 @@ impl ContentFilter {
     pub fn parse(value: &Value) -> Result<Self, ConfigError> {
         let size = value.to_string().len();
         if size > MAX_BYTES {
-            return Err(ConfigError::new("filter", format!("{size} bytes"), "at most 8 KiB of JSON"));
+            return Err(ConfigError::new(
+                "filter",
+                format!("{size} bytes"),
+                "at most 8 KiB of JSON",
+            ));
         }
         let mut parser = Parser { place: String::new(), comparisons: 0 };
         parser.rule(value, 1).map(Self)
@@ -329,7 +333,8 @@ impl Parser {
     ) -> Result<Vec<FilterRule>, ConfigError> {
         self.at(name, |parser| {
             let items = value.as_array().filter(|items| !items.is_empty());
-            let items = items.ok_or_else(|| parser.refuse(value, "a list with at least one rule"))?;
+            let items =
+                items.ok_or_else(|| parser.refuse(value, "a list with at least one rule"))?;
             let rule = |(n, item): (usize, &Value)| {
                 parser.at(&n.to_string(), |parser| parser.rule(item, depth + 1))
             };
@@ -361,7 +366,9 @@ impl Parser {
     fn comparison(&self, name: &str, given: &Value) -> Result<Comparison, ConfigError> {
         if let Some(order) = ORDERS.into_iter().find(|order| *order == name) {
             return match self.scalar(given)? {
-                bound @ (Scalar::Number(_) | Scalar::Text(_)) => Ok(Comparison::Order(order, bound)),
+                bound @ (Scalar::Number(_) | Scalar::Text(_)) => {
+                    Ok(Comparison::Order(order, bound))
+                }
                 _ => Err(self.refuse(given, "a number or a text")),
             };
         }
@@ -438,7 +445,8 @@ mod tests {
 
     #[test]
     fn comparisons_hold_as_they_are_documented() {
-        let payload = r#"{"n": 5, "f": 1.5, "t": "abc", "b": true, "z": null, "a": [7, {"x": 1}], "o": {}}"#;
+        let payload =
+            r#"{"n": 5, "f": 1.5, "t": "abc", "b": true, "z": null, "a": [7, {"x": 1}], "o": {}}"#;
         for (rule, expected) in [
             (json!({"path": "/n", "eq": 5}), true),
             (json!({"path": "/n", "eq": 5.0}), true),
@@ -524,7 +532,10 @@ mod tests {
             (json!({"path": "/a", "prefix": 1}), "a text"),
             (json!({"path": "/a", "eq": "x".repeat(257)}), "at most 256 bytes"),
             (json!({"all": vec![rule.clone(); 33]}), "at most 32 comparisons"),
-            (json!({"all": vec![json!({"path": "/a", "in": vec!["x".repeat(250); 30]}); 2]}), "8 KiB"),
+            (
+                json!({"all": vec![json!({"path": "/a", "in": vec!["x".repeat(250); 30]}); 2]}),
+                "8 KiB",
+            ),
             (deep, "8 deep"),
         ] {
             let error = ContentFilter::parse(&filter).expect_err("out of bounds");
@@ -547,15 +558,13 @@ mod tests {
 
     #[test]
     fn an_explanation_names_each_field_and_its_kind() {
-        let filter = json!({"any": [{"path": "/a", "eq": 1}, {"not": {"path": "/b", "exists": true}}]});
+        let filter =
+            json!({"any": [{"path": "/a", "eq": 1}, {"not": {"path": "/b", "exists": true}}]});
         let filter = ContentFilter::parse(&filter).unwrap();
         let fields = FieldPaths::of([&filter]).read(br#"{"a": "1"}"#);
         let told: Vec<_> =
             filter.explain(&fields).into_iter().map(|it| (it.path, it.found, it.passed)).collect();
-        assert_eq!(
-            told,
-            [("/a".to_owned(), "string", false), ("/b".to_owned(), "missing", false)]
-        );
+        assert_eq!(told, [("/a".to_owned(), "string", false), ("/b".to_owned(), "missing", false)]);
     }
 
     /// Any JSON of few shapes, so that pointers and values often meet.

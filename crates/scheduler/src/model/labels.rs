@@ -121,7 +121,9 @@ mod tests {
         let entry = |n: usize| (format!("n{n}"), "v".to_owned());
         assert!(labels((0..20).map(entry)).check().is_ok());
         assert!(labels((0..21).map(entry)).check().is_err());
-        for (name, value) in [("", "v"), ("a b", "v"), (&"n".repeat(65), "v"), ("a", &"v".repeat(513))] {
+        for (name, value) in
+            [("", "v"), ("a b", "v"), (&"n".repeat(65), "v"), ("a", &"v".repeat(513))]
+        {
             let error = labels([(name.to_owned(), value.to_owned())]).check().expect_err(name);
             assert_eq!(error.field(), "metadata");
         }

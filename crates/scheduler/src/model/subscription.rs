@@ -124,7 +124,8 @@ impl FromStr for ChannelName {
     type Err = ConfigError;
 
     fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let is_allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
+        let is_allowed =
+            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
         if text.is_empty() || text.len() > MAX_PATTERN || !text.bytes().all(is_allowed) {
             let bound = "1 to 128 letters, digits, _, -, full stops and colons";
             return Err(ConfigError::new("channels", text, bound));

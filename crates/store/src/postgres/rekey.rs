@@ -55,7 +55,8 @@ impl Change for Rekey {
     type Done = RekeyStep;
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<RekeyStep, DbError> {
-        let sql = "SELECT id, application, document FROM endpoint WHERE id > $1 ORDER BY id LIMIT $2";
+        let sql =
+            "SELECT id, application, document FROM endpoint WHERE id > $1 ORDER BY id LIMIT $2";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
             [self.after.as_uuid(), &from_size(STEP)];
         let rows = statement::rows(&changes.db, sql, &bound).await?;
@@ -127,7 +128,10 @@ mod tests {
         for wrong in [keys(&[1]), EncryptionKeys::default()] {
             let refused = open(&schema, wrong).await.unwrap_err();
             let told = refused.to_string();
-            assert!(refused.is_conflict() && told.contains(keys(&[2]).ids().next().unwrap()), "{told}");
+            assert!(
+                refused.is_conflict() && told.contains(keys(&[2]).ids().next().unwrap()),
+                "{told}"
+            );
         }
     }
 }

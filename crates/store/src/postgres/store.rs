@@ -22,14 +22,16 @@ use super::settle::Settle;
 use super::statement::DbError;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
 use super::writer::{MarkCopy, PostgresWriter, SELDOM, SETTLING, Touch};
-use super::{audit, days, deliveries, lists, lookups, migrations, pool, pooler, prune, rekey, statement};
+use super::{
+    audit, days, deliveries, lists, lookups, migrations, pool, pooler, prune, rekey, statement,
+};
 use crate::calls::Redelivery;
 use crate::encoding::cut_short;
 use crate::walk::IdRange;
 use crate::{
     Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter,
-    DeliveryStore, EncryptionKeys, Error, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest,
-    Settlement,
+    DeliveryStore, EncryptionKeys, Error, Fence, ListPage, MessageFilter, PageRequest, Pruned,
+    ReplayRequest, Settlement,
 };
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.

@@ -7,9 +7,9 @@ use stagger_scheduler::model::{ApplicationId, DeliveryState, EndpointId, Message
 use super::row::{DbError, application_id, endpoint_id, failed, from_size, instant, message_id};
 use super::writer::{Changes, Memory};
 use super::{lookups, writer};
-use crate::{EncryptionKeys, Error};
 use crate::calls::is_open;
 use crate::encoding::{CountChanges, state};
+use crate::{EncryptionKeys, Error};
 
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 128;

@@ -33,9 +33,9 @@ pub(super) fn rekey(db: &Connection, keys: &EncryptionKeys) -> Result<(), Error>
         for row in step {
             let Some(document) = row.rewritten(keys).map_err(unreadable)? else { continue };
             let sql = "UPDATE endpoint SET document = ?2 WHERE id = ?1";
-            let written = db.prepare_cached(sql).and_then(|mut update| {
-                update.execute(params![row.id.as_bytes(), document])
-            });
+            let written = db
+                .prepare_cached(sql)
+                .and_then(|mut update| update.execute(params![row.id.as_bytes(), document]));
             written.map_err(|error| failed(&error))?;
         }
         whole.commit().map_err(|error| failed(&error))
@@ -155,7 +155,10 @@ mod tests {
         for wrong in [keys(&[1]), EncryptionKeys::default()] {
             let refused = open(&folder, wrong).unwrap_err();
             let told = refused.to_string();
-            assert!(refused.is_conflict() && told.contains(keys(&[2]).ids().next().unwrap()), "{told}");
+            assert!(
+                refused.is_conflict() && told.contains(keys(&[2]).ids().next().unwrap()),
+                "{told}"
+            );
         }
         assert!(bytes(&folder) == before, "a refused opening has changed something");
         let plain = EncryptionKeys::parse(&format!("plain\n{}", STANDARD.encode([2; 32]))).unwrap();

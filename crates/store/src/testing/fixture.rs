@@ -150,7 +150,11 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
             content_type: "application/json".into(),
             size: payload.len(),
             created_at: at(n),
-            channels: if n.is_multiple_of(5) { vec![channel("a"), channel("b:1")] } else { Vec::new() },
+            channels: if n.is_multiple_of(5) {
+                vec![channel("a"), channel("b:1")]
+            } else {
+                Vec::new()
+            },
             trace: n.is_multiple_of(3).then(|| trace(n)),
         },
         payload,

@@ -72,7 +72,14 @@ impl DemoDispatcher {
 
 fn tenant(id: ApplicationId, now: Instant) -> Application {
     let slots = NodeOptions::default().slots;
-    Application { id, name: "demo".to_owned(), keys: Vec::new(), slots, created_at: now, labels: Default::default() }
+    Application {
+        id,
+        name: "demo".to_owned(),
+        keys: Vec::new(),
+        slots,
+        created_at: now,
+        labels: Default::default(),
+    }
 }
 
 fn endpoint(

@@ -20,8 +20,8 @@ use utoipa::ToSchema;
 use super::auth::{AuthSettings, AuthView};
 use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{
-    ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText, SecretText,
-    SpanText, TimestampText,
+    ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText,
+    SecretText, SpanText, TimestampText,
 };
 use super::secret;
 use super::secret::{HeaderValue, Headers};

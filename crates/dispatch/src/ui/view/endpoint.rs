@@ -152,7 +152,10 @@ impl Settings {
         let lines = vec![
             ("Events", events(&endpoint.events)),
             ("Channels", channels(endpoint)),
-            ("Filter", endpoint.filter.as_ref().map_or("none".into(), |it| it.to_json().to_string())),
+            (
+                "Filter",
+                endpoint.filter.as_ref().map_or("none".into(), |it| it.to_json().to_string()),
+            ),
             ("Timeout of an attempt", endpoint.timeout.to_string()),
             ("At once", pace.concurrency.to_string()),
             ("Rate", rate),

@@ -64,7 +64,10 @@ pub(crate) async fn a_finished_message_is_deleted_with_all_of_it(store: &dyn Del
     assert!(store.payload(msg(1)).await.unwrap().is_some());
     store.settle(fence, vec![made(2)]).await.unwrap();
     assert!(store.delete_message(msg(1)).await.unwrap());
-    assert!(!store.delete_message(msg(1)).await.unwrap() && !store.delete_message(msg(9)).await.unwrap());
+    assert!(
+        !store.delete_message(msg(1)).await.unwrap()
+            && !store.delete_message(msg(9)).await.unwrap()
+    );
     assert_eq!(store.message(msg(1)).await.unwrap(), None);
     assert_eq!(store.payload(msg(1)).await.unwrap(), None);
     assert_eq!(store.deliveries_of(msg(1)).await.unwrap(), []);
