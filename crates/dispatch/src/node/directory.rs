@@ -239,7 +239,7 @@ impl Entries {
     }
 
     fn known_of(&self, application: ApplicationId) -> impl Iterator<Item = &Arc<Endpoint>> {
-        let known = |id| self.endpoints.get(&id).map(|known| &known.endpoint);
+        let known = move |id| self.endpoints.get(&id).map(|known| &known.endpoint);
         self.owned_by(application).filter_map(known)
     }
 
