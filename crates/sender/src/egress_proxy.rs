@@ -88,16 +88,18 @@ impl EgressProxy {
     ///
     /// # Errors
     /// There is no colon, they are longer than 200 bytes together, or they have control characters.
-    pub fn with_credentials(mut self, text: &str) -> Result<Self, ConfigError> {
-        let bound = "name:password of at most 200 bytes, without control characters";
-        let wrong = || ConfigError::new("egress_proxy", "(not shown)", bound);
-        let (name, password) = text.trim().split_once(':').ok_or_else(wrong)?;
-        let fits = name.len() + password.len() <= MAX_CREDENTIALS;
-        if !fits || text.trim().contains(char::is_control) {
-            return Err(wrong());
+    pub fn with_credentials(self, text: &str) -> Result<Self, ConfigError> {
+        let (name, password) = text.trim().split_once(':').ok_or_else(wrong_credentials)?;
+        self.with(name, password)
+    }
+
+    fn with(self, name: &str, password: &str) -> Result<Self, ConfigError> {
+        let fits = name.len() + password.len() <= MAX_CREDENTIALS && !name.contains(':');
+        if !fits || name.contains(char::is_control) || password.contains(char::is_control) {
+            return Err(wrong_credentials());
         }
-        self.credentials = Some((name.to_owned(), SecretText::new(password)));
-        Ok(self)
+        let credentials = Some((name.to_owned(), SecretText::new(password)));
+        Ok(Self { credentials, ..self })
     }
 
     /// A tunnel to one of the `checked` addresses of a receiver.
@@ -271,11 +273,7 @@ impl FromStr for EgressProxy {
             return Ok(proxy);
         }
         let decoded = |part: &str| percent_decoded(part).ok_or_else(wrong);
-        let name = decoded(url.username())?;
-        if name.contains(':') {
-            return Err(wrong());
-        }
-        proxy.with_credentials(&format!("{name}:{}", decoded(url.password().unwrap_or_default())?))
+        proxy.with(&decoded(url.username())?, &decoded(url.password().unwrap_or_default())?)
     }
 }
 
@@ -314,6 +312,11 @@ impl Service<Uri> for Connected {
     fn call(&mut self, _: Uri) -> Self::Future {
         ready(Ok(self.0.take().expect("it is called once")))
     }
+}
+
+fn wrong_credentials() -> ConfigError {
+    let bound = "name:password of at most 200 bytes, without control characters";
+    ConfigError::new("egress_proxy", "(not shown)", bound)
 }
 
 fn failed(why: impl AsRef<str>) -> SendFailure {

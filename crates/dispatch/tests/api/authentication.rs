@@ -121,7 +121,7 @@ async fn credentials_out_of_their_bounds_were_saved() {
         (json!({"type": "basic", "username": "a:b", "password": SECRET}), "auth.username"),
         (json!({"type": "bearer", "token": "hunter2 \n"}), "auth.token"),
         (json!({"type": "bearer", "token": SECRET, "username": "me"}), "auth"),
-        (json!({"type": "digest", "username": "me"}), "auth"),
+        (json!({"type": "digest", "username": "me"}), "auth.type"),
         (json!({"type": "mtls", "certificate": "", "key": SECRET}), "auth.certificate"),
         (json!({"token": SECRET}), "auth"),
         (

@@ -38,12 +38,12 @@ enum Manner {
 }
 
 /// A proxy that notes what it is asked for.
-struct Proxy {
+struct TunnelServer {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
-impl Proxy {
+impl TunnelServer {
     async fn start(manner: Manner) -> Self {
         Self::secured(manner, None).await
     }
@@ -189,7 +189,7 @@ async fn the_proxy_is_asked_for_the_checked_address_and_the_receiver_for_its_nam
     let server = TestServer::start(Script::always(Reaction::ok("thanks"))).await;
     let port = server.address().port();
     for (manner, scheme) in [(Manner::Relay, "http"), (Manner::Socks, "socks5")] {
-        let proxy = Proxy::start(manner).await;
+        let proxy = TunnelServer::start(manner).await;
         let sender = proxy.sender(scheme, private());
         let before = server.seen().len();
         for _ in 0..2 {
@@ -209,7 +209,7 @@ async fn the_proxy_is_asked_for_the_checked_address_and_the_receiver_for_its_nam
 #[tokio::test]
 async fn a_proxy_with_remote_names_gets_the_name_once_its_addresses_are_checked() {
     let server = TestServer::start(Script::always(Reaction::ok(""))).await;
-    let proxy = Proxy::start(Manner::Socks).await;
+    let proxy = TunnelServer::start(Manner::Socks).await;
     let sender = proxy.sender("socks5h", private());
     assert_eq!(send(&sender, &endpoint(&named(&server, "http"))).await.result, Ok(200));
     assert_eq!(proxy.asked(), [format!("hook.example:{}", server.address().port())]);
@@ -222,7 +222,7 @@ async fn a_proxy_with_remote_names_gets_the_name_once_its_addresses_are_checked(
 /// A proxy inside a network reaches what the dispatcher must not.
 #[tokio::test]
 async fn the_guard_holds_and_the_proxy_is_not_even_asked() {
-    let proxy = Proxy::start(Manner::Relay).await;
+    let proxy = TunnelServer::start(Manner::Relay).await;
     for scheme in ["http", "socks5", "socks5h"] {
         let sender = proxy.sender(scheme, SendOptions::default());
         for url in ["http://hook.example/", "http://127.0.0.1/", "http://metadata.example/"] {
@@ -238,7 +238,7 @@ async fn tls_to_the_receiver_goes_through_the_tunnel_and_checks_the_name() {
     let identity = Identity::valid();
     let server = TestServer::start_tls(Script::always(Reaction::ok("")), &identity).await;
     let roots = identity.authority_pem().into_bytes();
-    let proxy = Proxy::start(Manner::Relay).await;
+    let proxy = TunnelServer::start(Manner::Relay).await;
     let sender = proxy.sender("http", SendOptions { roots, ..private() });
     assert_eq!(send(&sender, &endpoint(&server.url("/"))).await.result, Ok(200));
     // The certificate is for 127.0.0.1, which is where this name leads.
@@ -252,7 +252,7 @@ async fn a_proxy_under_tls_must_have_a_certificate_for_its_name() {
     let authority = Authority::new();
     let server = TestServer::start(Script::always(Reaction::ok(""))).await;
     let tls = acceptor(&authority.certify("127.0.0.1"), None);
-    let proxy = Proxy::secured(Manner::Relay, Some(tls)).await;
+    let proxy = TunnelServer::secured(Manner::Relay, Some(tls)).await;
     let roots = authority.pem.clone().into_bytes();
     let trusting = proxy.sender("https", SendOptions { roots, ..private() });
     assert_eq!(send(&trusting, &endpoint(&server.url("/"))).await.result, Ok(200));
@@ -267,7 +267,7 @@ async fn a_proxy_under_tls_must_have_a_certificate_for_its_name() {
 #[tokio::test]
 async fn credentials_are_for_the_proxy_alone_and_shown_nowhere() {
     let server = TestServer::start(Script::always(Reaction::ok(""))).await;
-    let http = Proxy::start(Manner::Relay).await;
+    let http = TunnelServer::start(Manner::Relay).await;
     let sender = http.sender_by(&format!("http://me:hunter2@127.0.0.1:{}", http.port), private());
     assert!(!format!("{sender:?}").contains("hunter2"));
     assert_eq!(send(&sender, &endpoint(&server.url("/"))).await.result, Ok(200));
@@ -275,7 +275,7 @@ async fn credentials_are_for_the_proxy_alone_and_shown_nowhere() {
     assert!(asked.contains("proxy-authorization: basic bwu6ahvudgvymg=="), "{asked}");
     assert!(!server.seen()[0].headers.contains_key("proxy-authorization"));
 
-    let socks = Proxy::start(Manner::Socks).await;
+    let socks = TunnelServer::start(Manner::Socks).await;
     for (password, result) in [("hunter2", Ok(200)), ("wrong", Err(AttemptFailure::Transport))] {
         let proxy = format!("socks5://me:{password}@127.0.0.1:{}", socks.port);
         let answer = send(&socks.sender_by(&proxy, private()), &endpoint(&server.url("/"))).await;
@@ -299,7 +299,7 @@ async fn a_proxy_that_fails_is_named_as_the_reason_and_charged_as_transport() {
         (Manner::Hang, "socks5", "no tunnel of the egress proxy within"),
         (Manner::SocksReset, "socks5", "refuses"),
     ] {
-        let proxy = Proxy::start(manner).await;
+        let proxy = TunnelServer::start(manner).await;
         let timeout =
             if manner == Manner::Hang { Span::from_millis(50) } else { Span::from_secs(10) };
         let endpoint = Endpoint { timeout, ..endpoint(&server.url("/")) };
@@ -342,12 +342,12 @@ async fn tokens_are_fetched_through_the_proxy_too() {
     };
     let endpoint =
         Endpoint { auth: Some(EndpointAuth::OAuth2(client)), ..endpoint(&server.url("/")) };
-    let proxy = Proxy::start(Manner::Relay).await;
+    let proxy = TunnelServer::start(Manner::Relay).await;
     assert_eq!(send(&proxy.sender("http", private()), &endpoint).await.result, Ok(200));
     let asked = proxy.asked();
     assert_eq!(asked.len(), 2);
     assert!(asked[0].contains(&tokens.address().to_string()), "{asked:?}");
-    let broken = Proxy::start(Manner::Answer(502)).await;
+    let broken = TunnelServer::start(Manner::Answer(502)).await;
     let answer = send(&broken.sender("http", private()), &endpoint).await;
     assert_eq!(answer.result, Err(AttemptFailure::Token));
     assert!(answer.detail.is_some_and(|it| it.contains("the egress proxy answers 502")));

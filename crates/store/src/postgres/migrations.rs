@@ -294,9 +294,9 @@ mod tests {
     async fn a_database_of_a_later_release_is_refused() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        schema.run("INSERT INTO migration VALUES (6, 'of a later release')").await;
+        schema.run("INSERT INTO migration VALUES (7, 'of a later release')").await;
         let refused = refusal(&schema).await;
-        assert!(refused.contains("version 6, but this release supports at most 5"), "{refused}");
+        assert!(refused.contains("version 7, but this release supports at most 6"), "{refused}");
         assert!(migrate_postgres(&schema.address()).await.is_err());
     }
 

@@ -12,6 +12,7 @@ use stagger_scheduler::model::{
     EndpointState, Message, MessageId, NewMessage,
 };
 
+use super::checkpointer::Checkpointer;
 use super::file::{FolderLock, Readers, SqliteOptions};
 use super::row::{DbError, failed};
 use super::writer::{Changes, SqliteWriter};
@@ -82,7 +83,8 @@ impl SqliteStore {
         refuse_half_a_copy(&db)?;
         prune::finish_sweeps(&db)?;
         rekey::rekey(&db, &keys)?;
-        let writer = SqliteWriter::start(db, lock, &options, keys.clone())?;
+        let checkpointer = Checkpointer::start(&file, options.lock_wait)?;
+        let writer = SqliteWriter::start(db, checkpointer, lock, &options, keys.clone())?;
         let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
         Ok(Self { file, writer, readers: Arc::new(readers), keys })
     }
