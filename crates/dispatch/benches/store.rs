@@ -195,6 +195,7 @@ impl Bench {
             content_type: "application/json".into(),
             size: self.payload.len(),
             created_at: now,
+            channels: Vec::new(),
             trace: None,
         };
         NewMessage { message, payload: self.payload.clone(), endpoints: self.endpoints.clone() }

@@ -143,15 +143,17 @@ async fn budgets(config: &Config) -> Result<Option<SharedBudgets>, Error> {
 }
 
 async fn open_store(config: &Config) -> Result<Arc<dyn DeliveryStore>, Error> {
+    let keys = config.encryption.load().await?;
     match &config.store {
         StoreKind::Memory => Ok(Arc::new(MemoryStore::default())),
         StoreKind::Embedded => {
-            Ok(Arc::new(SqliteStore::open(&config.data, SqliteOptions::default())?))
+            let options = SqliteOptions::default();
+            Ok(Arc::new(SqliteStore::open_with_keys(&config.data, options, keys)?))
         }
         StoreKind::Postgres(address) => {
             let (migrate, lease) = (config.migrate, config.node.lease);
             let options = PostgresOptions { migrate, lease, ..PostgresOptions::default() };
-            Ok(Arc::new(PostgresStore::open(address, options).await?))
+            Ok(Arc::new(PostgresStore::open_with_keys(address, options, keys).await?))
         }
     }
 }

@@ -209,6 +209,7 @@ mod tests {
             content_type: "application/json".into(),
             size: 2,
             created_at: Instant::ORIGIN,
+            channels: Vec::new(),
             trace: None,
         }
     }

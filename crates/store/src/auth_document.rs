@@ -36,7 +36,7 @@ pub(super) enum AuthDocument {
     },
 }
 
-/// A secret text, in the clear: a reader of the store has it.
+/// A secret text, in the clear: the document is encrypted as a whole if there is a key.
 pub(super) struct StoredSecret(SecretText);
 
 impl Serialize for StoredSecret {

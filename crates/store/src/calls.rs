@@ -281,6 +281,11 @@ pub(super) const fn settles(settled: &Delivery, stored: DeliveryState, replays: 
     settled.replays >= replays && (stored.is_open() || !settled.state.is_open())
 }
 
+/// The error for a message that cannot be deleted yet.
+pub(super) fn is_open(id: MessageId) -> Error {
+    Error::conflict(format!("a delivery of {id} is open; cancel it first"))
+}
+
 /// The error for a write of an earlier run.
 pub(super) fn run_ended(fence: Fence) -> Error {
     Error::conflict(format!("run {} of the dispatcher has ended", fence.0))

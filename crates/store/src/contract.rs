@@ -138,6 +138,12 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     /// most `limit` messages, oldest first. Messages with an open delivery stay.
     async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error>;
 
+    /// Deletes a message with its payload, deliveries and attempts; whether it was there.
+    ///
+    /// # Errors
+    /// A conflict: one of its deliveries is open.
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error>;
+
     /// Adds an entry to the audit log, with the next number, and deletes those that are too old.
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error>;
     /// The entries of the audit log numbered below `before`, newest first, `limit` at most.

@@ -8,7 +8,9 @@ use stagger_scheduler::model::{
 };
 
 use super::place::{Opened, StorePlace};
-use super::{DeliveryCounts, DeliveryStore, MessageFilter, PageRequest, Settlement, document};
+use super::{
+    DeliveryCounts, DeliveryStore, EncryptionKeys, MessageFilter, PageRequest, Settlement, document,
+};
 use crate::Error;
 
 /// Messages that are read and written together: some megabytes at most.
@@ -41,12 +43,25 @@ pub struct Copied {
 pub async fn copy(
     from: &StorePlace,
     to: &StorePlace,
+    tell: impl FnMut(u64) + Send,
+) -> Result<Copied, Error> {
+    copy_with_keys(from, to, &EncryptionKeys::default(), tell).await
+}
+
+/// The same, with the keys of the secrets in both: the copy is encrypted with the key that writes.
+///
+/// # Errors
+/// As of [`copy`]; a key is missing.
+pub async fn copy_with_keys(
+    from: &StorePlace,
+    to: &StorePlace,
+    keys: &EncryptionKeys,
     mut tell: impl FnMut(u64) + Send,
 ) -> Result<Copied, Error> {
     if from == to {
         return Err(Error::conflict("a store cannot be copied into itself"));
     }
-    let (source, target) = (from.open().await?, to.make().await?);
+    let (source, target) = (from.open(keys).await?, to.make(keys).await?);
     if !is_empty(target.store()).await? {
         return Err(Error::conflict(format!("{to} is not empty")));
     }
@@ -217,7 +232,9 @@ impl CopyTotals {
     ) -> Result<(), Error> {
         self.copied.endpoints += 1;
         self.text(&format!("{} of {}", endpoint.id, endpoint.application));
-        self.text(&document::of_endpoint(endpoint).map_err(unwritable)?);
+        self.text(
+            &document::of_endpoint(endpoint, &EncryptionKeys::default()).map_err(unwritable)?,
+        );
         self.text(&document::of_endpoint_state(endpoint_state).map_err(unwritable)?);
         Ok(())
     }
@@ -335,7 +352,14 @@ mod tests {
         let folder = TestFolder::new();
         folder.open().mark_copy(true).await.unwrap();
         let place = StorePlace::Folder(folder.to_path_buf());
-        assert!(place.open().await.unwrap_err().to_string().contains("interrupted"));
+        assert!(
+            place
+                .open(&EncryptionKeys::default())
+                .await
+                .unwrap_err()
+                .to_string()
+                .contains("interrupted")
+        );
     }
 
     #[tokio::test]

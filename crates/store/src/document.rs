@@ -1,23 +1,25 @@
 //! Settings as JSON documents in a column, so that a new field needs no migration.
 //!
 //! A document is read leniently: a field that an older release did not write has its default, and a
-//! field of a newer release is ignored. Documents contain secrets in the clear: a reader of the
-//! store can sign.
+//! field of a newer release is ignored. Secrets are encrypted if there is a key for them; else a reader of
+//! the store can sign.
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointAuth, EndpointId, EndpointState, HeaderTemplate,
-    KeyHash, Message, Secret, SecretKind, TraceContext,
+    Application, ApplicationId, ChannelName, Endpoint, EndpointAuth, EndpointId, EndpointState,
+    HeaderTemplate, KeyHash, Labels, Message, Secret, SecretKind, TraceContext,
 };
 
 use super::auth_document::AuthDocument;
 use super::encoding::Unreadable;
+use super::encryption::{EncryptionKeys, Place, SecretField};
 
 /// The document of an application.
 pub(super) fn of_application(application: &Application) -> Result<String, Unreadable> {
@@ -26,12 +28,13 @@ pub(super) fn of_application(application: &Application) -> Result<String, Unread
         keys: application.keys.iter().map(|key| Base64(key.as_bytes().to_vec())).collect(),
         slots: application.slots,
         created_at: application.created_at.as_nanos(),
+        labels: Cow::Borrowed(&application.labels),
     })
 }
 
 /// The application that a document describes.
 pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, Unreadable> {
-    let document: ApplicationDocument = read(text)?;
+    let document: ApplicationDocument<'_> = read(text)?;
     let keys = document.keys.into_iter().map(|key| key.0.try_into().map(KeyHash::from_bytes));
     Ok(Application {
         id,
@@ -41,17 +44,45 @@ pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, 
             .map_err(|_| Unreadable::new("not the hash of a key"))?,
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
+        labels: document.labels.into_owned(),
     })
 }
 
 /// The document of an endpoint.
-pub(super) fn of_endpoint(endpoint: &Endpoint) -> Result<String, Unreadable> {
+pub(super) fn of_endpoint(
+    endpoint: &Endpoint,
+    keys: &EncryptionKeys,
+) -> Result<String, Unreadable> {
+    let sealer = Sealer { keys, application: endpoint.application, endpoint: endpoint.id };
+    let secrets = endpoint.secrets.iter().enumerate();
+    let headers = endpoint.headers.iter();
     write(&EndpointDocument {
         settings: Cow::Borrowed(endpoint),
-        secrets: endpoint.secrets.iter().map(SecretDocument::from).collect(),
-        headers: endpoint.headers.iter().cloned().map(HeaderDocument::from).collect(),
-        auth: endpoint.auth.clone().map(AuthDocument::from),
+        secrets: secrets.map(|(at, it)| sealer.secret(at, it)).collect::<Result<_, _>>()?,
+        headers: headers.map(|it| sealer.header(it)).collect::<Result<_, _>>()?,
+        auth: endpoint.auth.clone().map(|it| sealer.auth(it)).transpose()?,
     })
+}
+
+/// The document of an endpoint with its secrets encrypted as they would be now; `None` if they are. All of them are
+/// decrypted in any case.
+pub(super) fn rewritten(
+    id: EndpointId,
+    application: ApplicationId,
+    text: &str,
+    keys: &EncryptionKeys,
+) -> Result<Option<String>, Unreadable> {
+    let endpoint = endpoint(id, application, text, keys)?;
+    is_outdated(text, keys)?.then(|| of_endpoint(&endpoint, keys)).transpose()
+}
+
+/// Whether the document of an endpoint has secrets that are encrypted otherwise than these keys do.
+fn is_outdated(text: &str, keys: &EncryptionKeys) -> Result<bool, Unreadable> {
+    let SecretParts { secrets, headers, auth } = read(text)?;
+    let headers = headers.iter().filter(|header| header.sensitive).map(|header| &header.value);
+    let mut fields = secrets.iter().map(|secret| &secret.key).chain(headers);
+    let is_current = auth.is_none_or(|auth| keys.is_current(&auth.as_field()));
+    Ok(!is_current || fields.any(|field| !keys.is_current(field)))
 }
 
 /// The endpoint that a document describes.
@@ -59,28 +90,40 @@ pub(super) fn endpoint(
     id: EndpointId,
     application: ApplicationId,
     text: &str,
+    keys: &EncryptionKeys,
 ) -> Result<Endpoint, Unreadable> {
     let EndpointDocument { settings, secrets, headers, auth } = read(text)?;
-    let secrets = secrets.into_iter().map(Secret::from).collect();
-    let headers = headers.into_iter().map(HeaderTemplate::from).collect();
-    let auth = auth.map(EndpointAuth::from);
+    let sealer = Sealer { keys, application, endpoint: id };
+    let secrets = secrets.into_iter().enumerate();
+    let secrets = secrets.map(|(at, it)| sealer.open_secret(at, it)).collect::<Result<_, _>>()?;
+    let headers = headers.into_iter().map(|it| sealer.open_header(it));
+    let headers = headers.collect::<Result<_, _>>()?;
+    let auth = auth.map(|it| sealer.open_auth(it)).transpose()?;
     Ok(Endpoint { id, application, secrets, headers, auth, ..settings.into_owned() })
 }
 
 /// The document of a message: what it has beside its columns, if anything.
 pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable> {
-    let document = |trace: &TraceContext| MessageDocument {
-        traceparent: Some(trace.traceparent()),
-        tracestate: trace.tracestate().map(str::to_owned),
-    };
-    message.trace.as_ref().map(|trace| write(&document(trace))).transpose()
+    if message.trace.is_none() && message.channels.is_empty() {
+        return Ok(None);
+    }
+    let trace = message.trace.as_ref();
+    write(&MessageDocument {
+        traceparent: trace.map(TraceContext::traceparent),
+        tracestate: trace.and_then(|trace| trace.tracestate().map(str::to_owned)),
+        channels: Cow::Borrowed(&message.channels),
+    })
+    .map(Some)
 }
 
-/// The trace in the document of a message, if it has one.
-pub(super) fn trace(text: Option<&str>) -> Result<Option<TraceContext>, Unreadable> {
-    let Some(text) = text else { return Ok(None) };
-    let MessageDocument { traceparent, tracestate } = read(text)?;
-    Ok(traceparent.and_then(|parent| TraceContext::parse(&parent, tracestate.as_deref())))
+/// The trace and the channels in the document of a message.
+pub(super) fn of_document(
+    text: Option<&str>,
+) -> Result<(Option<TraceContext>, Vec<ChannelName>), Unreadable> {
+    let Some(text) = text else { return Ok((None, Vec::new())) };
+    let MessageDocument { traceparent, tracestate, channels } = read(text)?;
+    let trace = traceparent.and_then(|parent| TraceContext::parse(&parent, tracestate.as_deref()));
+    Ok((trace, channels.into_owned()))
 }
 
 /// The document of an endpoint's state.
@@ -94,19 +137,31 @@ pub(super) fn endpoint_state(text: &str) -> Result<EndpointState, Unreadable> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct ApplicationDocument {
+struct ApplicationDocument<'a> {
     name: String,
     keys: Vec<Base64>,
     slots: NonZeroU32,
     created_at: u64,
+    #[serde(default, skip_serializing_if = "has_no_labels")]
+    labels: Cow<'a, Labels>,
+}
+
+fn has_no_labels(labels: &Labels) -> bool {
+    labels.is_empty()
 }
 
 #[derive(Serialize, Deserialize)]
-struct MessageDocument {
+struct MessageDocument<'m> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     traceparent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tracestate: Option<String>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    channels: Cow<'m, [ChannelName]>,
+}
+
+fn is_empty(channels: &[ChannelName]) -> bool {
+    channels.is_empty()
 }
 
 /// An endpoint with what its own form leaves out.
@@ -117,13 +172,24 @@ struct EndpointDocument<'e> {
     #[serde(default)]
     headers: Vec<HeaderDocument>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    auth: Option<AuthDocument>,
+    auth: Option<SealedPart<AuthDocument>>,
+}
+
+/// The parts of an endpoint's document that have secrets.
+#[derive(Deserialize)]
+struct SecretParts {
+    secrets: Vec<SecretDocument>,
+    #[serde(default)]
+    headers: Vec<HeaderDocument>,
+    #[serde(default)]
+    auth: Option<SealedPart<IgnoredAny>>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct SecretDocument {
     kind: KindDocument,
-    key: Base64,
+    /// In base64.
+    key: SecretField,
     #[serde(default)]
     until: Option<u64>,
 }
@@ -135,43 +201,105 @@ enum KindDocument {
     Asymmetric,
 }
 
-impl From<&Secret> for SecretDocument {
-    fn from(secret: &Secret) -> Self {
-        let kind = match secret.kind {
-            SecretKind::Symmetric => KindDocument::Symmetric,
-            SecretKind::Asymmetric => KindDocument::Asymmetric,
-        };
-        Self { kind, key: Base64(secret.key.clone()), until: secret.until.map(Instant::as_nanos) }
-    }
-}
-
-impl From<SecretDocument> for Secret {
-    fn from(document: SecretDocument) -> Self {
-        let kind = match document.kind {
-            KindDocument::Symmetric => SecretKind::Symmetric,
-            KindDocument::Asymmetric => SecretKind::Asymmetric,
-        };
-        Self { kind, key: document.key.0, until: document.until.map(Instant::from_nanos) }
-    }
-}
-
 #[derive(Serialize, Deserialize)]
 struct HeaderDocument {
     name: String,
-    value: String,
+    value: SecretField,
     #[serde(default)]
     sensitive: bool,
 }
 
-impl From<HeaderTemplate> for HeaderDocument {
-    fn from(HeaderTemplate { name, value, sensitive }: HeaderTemplate) -> Self {
-        Self { name, value, sensitive }
+/// A part of a document that is encrypted as a whole.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum SealedPart<T> {
+    Sealed { sealed: String },
+    Plain(T),
+}
+
+impl SealedPart<IgnoredAny> {
+    fn as_field(&self) -> SecretField {
+        match self {
+            Self::Sealed { sealed } => SecretField::Sealed { sealed: sealed.clone() },
+            Self::Plain(_) => SecretField::Plain(String::new()),
+        }
     }
 }
 
-impl From<HeaderDocument> for HeaderTemplate {
-    fn from(HeaderDocument { name, value, sensitive }: HeaderDocument) -> Self {
-        Self { name, value, sensitive }
+/// The place of an endpoint's credentials.
+const AUTH: &str = "auth";
+
+/// Writes and reads the secrets of one endpoint.
+struct Sealer<'k> {
+    keys: &'k EncryptionKeys,
+    application: ApplicationId,
+    endpoint: EndpointId,
+}
+
+impl Sealer<'_> {
+    fn secret(&self, at: usize, secret: &Secret) -> Result<SecretDocument, Unreadable> {
+        let kind = match secret.kind {
+            SecretKind::Symmetric => KindDocument::Symmetric,
+            SecretKind::Asymmetric => KindDocument::Asymmetric,
+        };
+        let key = self.seal(&STANDARD.encode(&secret.key), &format!("secrets.{at}"))?;
+        Ok(SecretDocument { kind, key, until: secret.until.map(Instant::as_nanos) })
+    }
+
+    fn open_secret(&self, at: usize, document: SecretDocument) -> Result<Secret, Unreadable> {
+        let kind = match document.kind {
+            KindDocument::Symmetric => SecretKind::Symmetric,
+            KindDocument::Asymmetric => SecretKind::Asymmetric,
+        };
+        let key = self.open(document.key, &format!("secrets.{at}"))?;
+        let key = STANDARD.decode(key).map_err(Unreadable::new)?;
+        Ok(Secret { kind, key, until: document.until.map(Instant::from_nanos) })
+    }
+
+    fn header(&self, header: &HeaderTemplate) -> Result<HeaderDocument, Unreadable> {
+        let HeaderTemplate { name, value, sensitive } = header.clone();
+        let value = match sensitive {
+            true => self.seal(&value, &format!("headers.{name}"))?,
+            false => SecretField::Plain(value),
+        };
+        Ok(HeaderDocument { name, value, sensitive })
+    }
+
+    fn open_header(&self, document: HeaderDocument) -> Result<HeaderTemplate, Unreadable> {
+        let HeaderDocument { name, value, sensitive } = document;
+        let value = self.open(value, &format!("headers.{name}"))?;
+        Ok(HeaderTemplate { name, value, sensitive })
+    }
+
+    fn auth(&self, auth: EndpointAuth) -> Result<SealedPart<AuthDocument>, Unreadable> {
+        let document = AuthDocument::from(auth);
+        Ok(match self.seal(&write(&document)?, AUTH)? {
+            SecretField::Plain(_) => SealedPart::Plain(document),
+            SecretField::Sealed { sealed } => SealedPart::Sealed { sealed },
+        })
+    }
+
+    fn open_auth(&self, part: SealedPart<AuthDocument>) -> Result<EndpointAuth, Unreadable> {
+        let document = match part {
+            SealedPart::Plain(document) => document,
+            SealedPart::Sealed { sealed } => {
+                read(&self.open(SecretField::Sealed { sealed }, AUTH)?)?
+            }
+        };
+        Ok(document.into())
+    }
+
+    fn seal(&self, text: &str, field: &str) -> Result<SecretField, Unreadable> {
+        self.keys.seal(text, &self.place(field))
+    }
+
+    fn open(&self, value: SecretField, field: &str) -> Result<String, Unreadable> {
+        self.keys.open(value, &self.place(field))
+    }
+
+    const fn place<'f>(&self, field: &'f str) -> Place<'f> {
+        let (application, endpoint) = (*self.application.as_uuid(), *self.endpoint.as_uuid());
+        Place { application, endpoint, field }
     }
 }
 
@@ -208,20 +336,23 @@ mod tests {
 
     #[test]
     fn a_document_of_another_release_is_read() {
-        let text = of_endpoint(&built(1, 1)).unwrap();
+        let plain = EncryptionKeys::default();
+        let text = of_endpoint(&built(1, 1), &plain).unwrap();
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
         for missing in ["headers", "auth"] {
             assert!(document.as_object_mut().unwrap().remove(missing).is_some());
         }
         let fields = document["settings"].as_object_mut().unwrap();
         fields.insert("a_later_field".into(), 7.into());
-        for missing in ["description", "events", "ordered", "permanent"] {
+        for missing in ["description", "events", "channels", "filter", "ordered", "permanent"] {
             assert!(fields.remove(missing).is_some(), "{missing}");
         }
-        let read = endpoint(ep(1), app(1), &document.to_string()).unwrap();
+        let read = endpoint(ep(1), app(1), &document.to_string(), &plain).unwrap();
         let defaults = Endpoint {
             description: String::new(),
             events: EventFilter::All,
+            channels: Vec::new(),
+            filter: None,
             ordered: false,
             permanent: Statuses::default(),
             headers: Vec::new(),
@@ -240,8 +371,30 @@ mod tests {
 
     #[test]
     fn a_damaged_document_is_an_error() {
-        assert!(endpoint(ep(1), app(1), "{}").is_err());
+        assert!(endpoint(ep(1), app(1), "{}", &EncryptionKeys::default()).is_err());
         assert!(endpoint_state("{\"disabled\":\"bored\"}").is_err());
         assert_eq!(endpoint_state("{}").unwrap(), EndpointState::default());
+    }
+
+    #[test]
+    fn a_secret_of_an_endpoint_was_written_as_it_is() {
+        let key = STANDARD.encode([1; 32]);
+        let keys = EncryptionKeys::parse(&key).unwrap();
+        let mut whole = built(1, 1);
+        whole.headers[0].value = "Bearer hunter2".into();
+        for secret in &mut whole.secrets {
+            secret.key = b"hunter2-hunter2-hunter2".to_vec();
+        }
+        let text = of_endpoint(&whole, &keys).unwrap();
+        assert!(!text.contains("hunter2") && !text.contains(&STANDARD.encode(b"hunter2-")[..8]));
+        assert_eq!(endpoint(ep(1), app(1), &text, &keys).unwrap(), whole);
+        assert!(endpoint(ep(2), app(1), &text, &keys).is_err(), "of another endpoint");
+        assert!(endpoint(ep(1), app(2), &text, &keys).is_err(), "of another application");
+        let plain = EncryptionKeys::default();
+        assert!(endpoint(ep(1), app(1), &text, &plain).is_err());
+        assert!(!is_outdated(&text, &keys).unwrap() && is_outdated(&text, &plain).unwrap());
+        let text = of_endpoint(&whole, &plain).unwrap();
+        assert!(is_outdated(&text, &keys).unwrap() && !is_outdated(&text, &plain).unwrap());
+        assert_eq!(endpoint(ep(1), app(1), &text, &keys).unwrap(), whole);
     }
 }

@@ -9,6 +9,7 @@ mod contract;
 mod copy;
 mod document;
 mod encoding;
+mod encryption;
 mod error;
 mod fair_jobs;
 mod memory;
@@ -31,7 +32,8 @@ pub use cluster::{
     SettingChange,
 };
 pub use contract::DeliveryStore;
-pub use copy::{Copied, copy};
+pub use copy::{Copied, copy, copy_with_keys};
+pub use encryption::EncryptionKeys;
 pub use error::{Error, StoreBackoff};
 pub use memory::MemoryStore;
 pub use place::{ClusterHandle, StorePlace};

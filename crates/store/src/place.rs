@@ -11,8 +11,8 @@ use stagger_scheduler::model::MessageId;
 use super::sole_cluster::SoleCluster;
 use super::sqlite::{check, has_store};
 use super::{
-    Cluster, DeliveryStore, Health, PostgresAddress, PostgresOptions, PostgresStore, SqliteOptions,
-    SqliteStore, check_postgres, migrate_postgres,
+    Cluster, DeliveryStore, EncryptionKeys, Health, PostgresAddress, PostgresOptions,
+    PostgresStore, SqliteOptions, SqliteStore, check_postgres, migrate_postgres,
 };
 use crate::Error;
 
@@ -54,7 +54,7 @@ impl StorePlace {
     pub async fn migrate(&self) -> Result<u32, Error> {
         match self {
             Self::Folder(folder) => {
-                SqliteStore::open(there(folder)?, SqliteOptions::default())?;
+                SqliteStore::migrate(there(folder)?)?;
             }
             Self::Database(address) => {
                 migrate_postgres(address).await?;
@@ -64,24 +64,27 @@ impl StorePlace {
     }
 
     /// Opens a store that is there.
-    pub(super) async fn open(&self) -> Result<Opened, Error> {
+    pub(super) async fn open(&self, keys: &EncryptionKeys) -> Result<Opened, Error> {
         Ok(match self {
             Self::Folder(folder) => {
-                Opened::Folder(SqliteStore::open(there(folder)?, SqliteOptions::default())?)
+                there(folder)?;
+                self.make(keys).await?
             }
-            Self::Database(_) => self.make().await?,
+            Self::Database(_) => self.make(keys).await?,
         })
     }
 
     /// Opens a store, and makes it if it is not there.
-    pub(super) async fn make(&self) -> Result<Opened, Error> {
+    pub(super) async fn make(&self, keys: &EncryptionKeys) -> Result<Opened, Error> {
         Ok(match self {
             Self::Folder(folder) => {
-                Opened::Folder(SqliteStore::open(folder, SqliteOptions::default())?)
+                let options = SqliteOptions::default();
+                Opened::Folder(SqliteStore::open_with_keys(folder, options, keys.clone())?)
             }
             Self::Database(address) => {
                 let options = PostgresOptions::default();
-                Opened::Database(Box::new(PostgresStore::open(address, options).await?))
+                let opened = PostgresStore::open_with_keys(address, options, keys.clone()).await?;
+                Opened::Database(Box::new(opened))
             }
         })
     }

@@ -203,6 +203,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         &[
             &["error"],
             &["audit", "auth_document", "calls", "encoding", "fair_jobs", "rng"],
+            &["encryption"],
             &["document", "walk"],
             // A store may have a cluster of its own, whose writes are those of a store.
             &["cluster contract"],

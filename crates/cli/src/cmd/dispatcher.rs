@@ -117,7 +117,12 @@ fn act(flags: &StoreFlags) -> Result<String, Error> {
         }
         StoreCommand::Copy { from, to } => {
             let (from, to): (StorePlace, StorePlace) = (from.parse()?, to.parse()?);
-            let copied = wait(store::copy(&from, &to, tell()))?;
+            let mut config = Config::default();
+            config.apply_env().map_err(|fault| Error::conflict(fault.to_string()))?;
+            let copied = wait(async {
+                let keys = config.encryption.load().await?;
+                store::copy_with_keys(&from, &to, &keys, tell()).await
+            })?;
             Ok(format!("{to} holds all of {from}\n{}", balance(&copied)))
         }
     }

@@ -57,6 +57,15 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "KEY")]
     admin_key: Option<String>,
 
+    /// The file with the keys that encrypt secrets in the store, a line each, the writing one first
+    /// [none: not encrypted]
+    #[arg(long, value_name = "FILE")]
+    encryption_key_file: Option<String>,
+
+    /// The command of the shell that prints these lines instead [none]
+    #[arg(long, value_name = "CMD")]
+    encryption_key_command: Option<String>,
+
     /// The operators, with their roles and the hashes of their keys; stagger operator writes it [FOLDER/operators.toml;
     /// with --memory none]
     #[arg(long, value_name = "FILE")]
@@ -185,6 +194,8 @@ impl ServeFlags {
             ("data", &self.data),
             ("store", &self.store),
             ("admin_key", &self.admin_key),
+            ("encryption_key_file", &self.encryption_key_file),
+            ("encryption_key_command", &self.encryption_key_command),
             ("operators_file", &self.operators_file),
             ("oidc_issuer", &self.oidc_issuer),
             ("oidc_client_id", &self.oidc_client_id),

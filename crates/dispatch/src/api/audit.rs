@@ -87,9 +87,11 @@ pub(super) async fn audited(State(api): State<Api>, request: Request, next: Next
     response
 }
 
-/// Whether the call sends messages.
+/// Whether the call sends messages, or only asks.
 fn is_message(path: &str) -> bool {
-    ["/messages", "/messages/raw", "/messages/batch"].iter().any(|end| path.ends_with(end))
+    ["/messages", "/messages/raw", "/messages/batch", "/filter-test"]
+        .iter()
+        .any(|end| path.ends_with(end))
 }
 
 fn actor(api: &Api, request: &Request) -> String {

@@ -14,7 +14,8 @@ use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, Message, MessageId,
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash, Message,
+    MessageId,
 };
 use subtle::{Choice, ConstantTimeEq};
 
@@ -121,15 +122,18 @@ impl FromRequestParts<Api> for Tenant {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(Problem::no_rule)?;
-        let id = param::<ApplicationId>(parts, "app", "application").await;
-        let known = id.as_ref().is_ok_and(|id| api.node().application(*id).is_some());
+        let id = param::<PathId<ApplicationId>>(parts, "app", "application").await;
+        let find = |id: &PathId<ApplicationId>| match id {
+            PathId::Own(id) => api.node().application(*id),
+            PathId::Uid(uid) => api.node().application_of_uid(uid),
+        };
+        let known = id.as_ref().is_ok_and(|id| find(id).is_some());
         if !known || !is_message(parts) {
             // Another node may have made or changed it a moment ago. For a message the store looks itself.
             api.node().sync_settings().await?;
         }
-        let application = id.and_then(|id| {
-            api.node().application(id).ok_or_else(|| Problem::not_found("application"))
-        });
+        let application =
+            id.and_then(|id| find(&id).ok_or_else(|| Problem::not_found("application")));
         let key = match caller {
             Caller::Operator(_) => return Ok(Self { application: application?, key: None }),
             Caller::Application(key) => key,
@@ -160,8 +164,10 @@ impl FromRequestParts<Api> for OwnEndpoint {
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let tenant = Tenant::from_request_parts(parts, api).await?;
-        let id = param::<EndpointId>(parts, "ep", "endpoint").await?;
-        let endpoint = api.node().endpoint(id);
+        let endpoint = match param::<PathId<EndpointId>>(parts, "ep", "endpoint").await? {
+            PathId::Own(id) => api.node().endpoint(id),
+            PathId::Uid(uid) => api.node().endpoint_of_uid(tenant.id(), &uid),
+        };
         match endpoint.filter(|endpoint| endpoint.application == tenant.id()) {
             Some(endpoint) => Ok(Self { tenant, endpoint }),
             None => Err(Problem::not_found("endpoint")),
@@ -197,7 +203,13 @@ impl FromRequestParts<Api> for OwnDelivery {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         let tenant = Tenant::from_request_parts(parts, api).await?;
         let message = param::<MessageId>(parts, "msg", "message").await?;
-        let endpoint = param::<EndpointId>(parts, "ep", "endpoint").await?;
+        let endpoint = match param::<PathId<EndpointId>>(parts, "ep", "endpoint").await? {
+            PathId::Own(id) => id,
+            PathId::Uid(uid) => {
+                let endpoint = api.node().endpoint_of_uid(tenant.id(), &uid);
+                endpoint.ok_or_else(|| Problem::not_found("endpoint"))?.id
+            }
+        };
         let delivery = api.node().store().delivery(message, endpoint).await?;
         match delivery.filter(|delivery| delivery.application == tenant.id()) {
             Some(delivery) => Ok(Self(delivery)),
@@ -238,6 +250,26 @@ fn has_key(application: &Application, key: KeyHash) -> bool {
 
 fn same(one: KeyHash, other: KeyHash) -> Choice {
     one.as_bytes().ct_eq(other.as_bytes())
+}
+
+/// The beginning of a caller's own id in a path.
+const UID: &str = "uid:";
+
+/// An application or an endpoint in a path: its id, or the one that a caller gave it.
+enum PathId<T> {
+    Own(T),
+    Uid(ExternalId),
+}
+
+impl<T: FromStr> FromStr for PathId<T> {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text.strip_prefix(UID) {
+            Some(uid) => uid.parse().map(Self::Uid).map_err(drop),
+            None => text.parse().map(Self::Own).map_err(drop),
+        }
+    }
 }
 
 /// The id in the path. A text that can be no id names nothing.

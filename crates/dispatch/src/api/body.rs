@@ -161,6 +161,9 @@ fn full(place: &str, field: &str) -> String {
     if in_policy { format!("policy.{field}") } else { place.to_owned() }
 }
 
+/// Settings that a patch replaces as a whole: a rule that is merged into another one is neither.
+const WHOLE: [&str; 1] = ["filter"];
+
 /// Applies `patch` to `current`: members of the patch replace those of the same name, objects are
 /// merged member by member, and `null` resets a setting to its default.
 ///
@@ -178,8 +181,8 @@ pub(super) fn patched<T: Serialize + DeserializeOwned>(
     for (name, value) in patch {
         // At the top a null stays: settings read it as their default, and refuse it under a name that
         // they do not know.
-        if value.is_null() {
-            settings.insert(name, Value::Null);
+        if value.is_null() || WHOLE.contains(&name.as_str()) {
+            settings.insert(name, value);
         } else {
             merge(&mut settings, name, value);
         }

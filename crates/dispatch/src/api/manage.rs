@@ -46,9 +46,9 @@ pub(crate) async fn rename_application(
     let _changing = node.changing().await;
     let known = node.application(id).ok_or_else(|| Error::not_found("application"))?;
     let mut application = Application::clone(&known);
-    let slots = application.slots;
+    let (slots, labels) = (application.slots, application.labels.clone());
     ApplicationSettings::named(name).apply(&mut application)?;
-    node.put_application(Application { slots, ..application }).await
+    node.put_application(Application { slots, labels, ..application }).await
 }
 
 /// Makes an endpoint with these settings. Answers with its secret.

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use stagger_scheduler::model::{EventType, IdempotencyKey, MessageId};
+use stagger_scheduler::model::{ChannelName, EventType, IdempotencyKey, MessageId};
 
 use super::auth::{OwnMessage, Tenant};
 use super::body::{JsonBytes, RawBytes};
@@ -86,6 +86,7 @@ pub(super) async fn send_raw_message(
         payload: Bytes::copy_from_slice(&body),
         content_type: content_type(&headers)?,
         key: header_key(&headers)?.map(str::parse).transpose()?,
+        channels: query.channels()?,
         trace: trace_of_headers(&headers),
     };
     accept_one(&api, &tenant, submission).await
@@ -168,6 +169,21 @@ pub(super) async fn get_message(OwnMessage(message): OwnMessage) -> axum::Json<M
     axum::Json(MessageView::from(&message))
 }
 
+/// Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled first; an attempt that is
+/// in flight may still arrive. Its idempotency key is free then.
+#[utoipa::path(
+    delete, path = "/v1/applications/{app}/messages/{msg}", tag = "messages",
+    params(openapi::ApplicationPath, openapi::MessagePath),
+    responses((status = 204, description = "It is gone.")),
+)]
+pub(super) async fn delete_message(
+    State(api): State<Api>,
+    OwnMessage(message): OwnMessage,
+) -> Result<StatusCode, Problem> {
+    api.node().delete_message(message.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// The payload of a message, byte for byte, with the type that it is delivered with.
 #[utoipa::path(
     get, path = "/v1/applications/{app}/messages/{msg}/payload", tag = "messages",
@@ -228,7 +244,9 @@ fn refuse_other_twins(submissions: &[Submission]) -> Result<(), Problem> {
     for (at, given) in submissions.iter().enumerate() {
         let Some(key) = &given.key else { continue };
         let (first_at, first) = *seen.entry(key.as_str()).or_insert((at, given));
-        let is_same = first.event_type == given.event_type && first.payload == given.payload;
+        let is_same = first.event_type == given.event_type
+            && first.payload == given.payload
+            && first.channels == given.channels;
         if !is_same {
             let detail = format!(
                 "the idempotency key is that of messages[{first_at}], which has other contents; nothing is accepted"
@@ -248,6 +266,7 @@ async fn refuse_another(api: &Api, id: MessageId, given: &Submission) -> Result<
     let Some(payload) = store.payload(id).await? else { return Ok(()) };
     let is_same = first.event_type == given.event_type
         && first.content_type == given.content_type
+        && first.channels == given.channels
         && payload == given.payload;
     if is_same {
         return Ok(());
@@ -268,6 +287,7 @@ fn submission(api: &Api, message: &NewMessage<'_>) -> Result<Submission, Problem
         payload: Bytes::copy_from_slice(payload),
         content_type: JSON.to_owned(),
         key: message.idempotency_key.as_deref().map(str::parse::<IdempotencyKey>).transpose()?,
+        channels: ChannelName::set(message.channels.clone().unwrap_or_default())?,
         trace: trace_of(message.traceparent.as_deref(), message.tracestate.as_deref()),
     })
 }

@@ -10,6 +10,7 @@ mod auth;
 mod body;
 mod deliveries;
 mod endpoints;
+mod filter_test;
 pub(crate) mod manage;
 mod messages;
 mod openapi;

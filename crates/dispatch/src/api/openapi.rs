@@ -11,7 +11,7 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 pub(super) use super::problem::Document as Problem;
 use super::wire::{
-    ApplicationIdText, ApplicationSettings, EndpointIdText, EndpointSettings, MessageIdText,
+    ApplicationPathText, ApplicationSettings, EndpointPathText, EndpointSettings, MessageIdText,
     patch_of,
 };
 use crate::access::{Role, rule};
@@ -27,7 +27,7 @@ const FRAME: &str = include_str!("frame.json");
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct ApplicationPath {
-    app: ApplicationIdText,
+    app: ApplicationPathText,
 }
 
 /// The endpoint that a path names.
@@ -35,7 +35,7 @@ pub(super) struct ApplicationPath {
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct EndpointPath {
-    ep: EndpointIdText,
+    ep: EndpointPathText,
 }
 
 /// The message that a path names.

@@ -8,7 +8,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use stagger::Instant;
-use stagger_scheduler::model::DeliveryState;
+use stagger_scheduler::model::{ChannelName, DeliveryState};
 use stagger_store::{Cursor, DeliveryFilter, MessageFilter, PageRequest};
 use stagger_text::{NotRfc3339, Timestamp};
 use utoipa::IntoParams;
@@ -165,6 +165,19 @@ pub(super) struct EventTypeQuery {
     /// The event type.
     #[param(value_type = EventTypeText)]
     pub(super) event_type: String,
+    /// The channels that it is in, joined by commas: at most 10.
+    #[param(example = "project:17,beta")]
+    channels: Option<String>,
+}
+
+impl EventTypeQuery {
+    /// # Errors
+    /// `channels`: a name is none, or there are too many.
+    pub(super) fn channels(&self) -> Result<Vec<ChannelName>, Error> {
+        let names = self.channels.as_deref().into_iter().flat_map(|text| text.split(','));
+        let names = names.map(str::parse::<ChannelName>);
+        Ok(ChannelName::set(names.collect::<Result<Vec<_>, _>>()?)?)
+    }
 }
 
 fn state(name: &str) -> Result<DeliveryState, Error> {

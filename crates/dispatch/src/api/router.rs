@@ -12,7 +12,9 @@ use utoipa_axum::routes;
 
 use super::problem::Problem;
 use super::state::{Api, ApiOptions};
-use super::{applications, audit, auth, deliveries, endpoints, messages, openapi, operators};
+use super::{
+    applications, audit, auth, deliveries, endpoints, filter_test, messages, openapi, operators,
+};
 use crate::node::Node;
 
 /// The API of `node`, at `/v1`, `/healthz` and `/readyz`. Other routes can be merged with it.
@@ -61,11 +63,12 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(endpoints::enable_endpoint))
         .routes(routes!(endpoints::disable_endpoint))
         .routes(routes!(endpoints::test_endpoint))
+        .routes(routes!(filter_test::test_filter))
         .routes(routes!(endpoints::list_secrets, endpoints::replace_secret))
         .routes(routes!(messages::send_message, messages::list_messages))
         .routes(routes!(messages::send_raw_message))
         .routes(routes!(messages::send_batch))
-        .routes(routes!(messages::get_message))
+        .routes(routes!(messages::get_message, messages::delete_message))
         .routes(routes!(messages::get_payload))
         .routes(routes!(deliveries::list_deliveries))
         .routes(routes!(deliveries::list_deliveries_of_message))

@@ -3,10 +3,12 @@
 //! Every setting is one line of a table, `settings`, with its bound: so a file, a variable and a flag are
 //! read by the same code and refused in the same words.
 
+mod encryption;
 mod oidc;
 mod settings;
 mod values;
 
+pub use encryption::{EncryptionSettings, KeyLines};
 pub use oidc::OidcSettings;
 pub use settings::ConfigFault;
 pub use values::{AdminKey, Config, NoRedisUrl, RedisUrl, StoreKind};

@@ -11,6 +11,7 @@ use stagger::{ConfigError, Ratio, Span};
 use stagger_text::hint;
 use stagger_text::settings::{Document, Flaw};
 
+use super::encryption::KeyLines;
 use super::oidc;
 use super::values::{AdminKey, Config, StoreKind, is_long_enough};
 use crate::observe::LogFormat;
@@ -63,7 +64,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 35] = [
+const SETTINGS: [Setting; 38] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -94,6 +95,23 @@ const SETTINGS: [Setting; 35] = [
         key: "admin_key",
         bound: "at least 16 visible ASCII characters",
         set: |config, text| key(text).map(|it| config.admin_key = Some(AdminKey::given(it))),
+    },
+    Setting {
+        key: "encryption_key_file",
+        bound: "the path of a file",
+        set: |config, text| path(text).map(|it| config.encryption.key_file = Some(it)),
+    },
+    Setting {
+        key: "encryption_key_command",
+        bound: "a command of the shell that prints keys",
+        set: |config, text| {
+            (!text.is_empty()).then(|| config.encryption.key_command = Some(text.to_owned()))
+        },
+    },
+    Setting {
+        key: "encryption_key",
+        bound: "the base64 or the hexadecimal digits of 32 random bytes; several with commas between them",
+        set: |config, text| KeyLines::given(text).map(|it| config.encryption.keys = Some(it)),
     },
     Setting {
         key: "operators_file",
@@ -267,7 +285,7 @@ pub(super) fn set(config: &mut Config, key: &str, text: &str) -> Result<(), Conf
 /// The value for an error message: a refused key or password is hidden, because errors are logged.
 fn shown<'t>(key: &str, text: &'t str) -> &'t str {
     let is_address = matches!(key, "store" | "redis" | "egress_proxy") && text.contains(':');
-    let secret = key == "admin_key" || is_address;
+    let secret = matches!(key, "admin_key" | "encryption_key") || is_address;
     if secret { ".." } else { text }
 }
 

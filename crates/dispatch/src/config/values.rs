@@ -15,7 +15,7 @@ use stagger_sender::EgressProxy;
 use stagger_store::PostgresAddress;
 use url::Url;
 
-use super::OidcSettings;
+use super::{EncryptionSettings, OidcSettings};
 use crate::Error;
 use crate::node::NodeOptions;
 use crate::observe::LogFormat;
@@ -49,6 +49,8 @@ pub struct Config {
     /// The key that may do everything. Left out, one is made and kept in the data folder; with a store in
     /// memory it is kept nowhere and shown once, at the start.
     pub admin_key: Option<AdminKey>,
+    /// The keys with which secrets are encrypted in the store: default none.
+    pub encryption: EncryptionSettings,
     /// The file of operators, with their roles and the hashes of their keys, which a running dispatcher
     /// follows: default `operators.toml` in the data folder; with a store in memory none.
     pub operators_file: Option<PathBuf>,
@@ -116,6 +118,7 @@ impl Default for Config {
             store: StoreKind::Embedded,
             migrate: false,
             admin_key: None,
+            encryption: EncryptionSettings::default(),
             operators_file: None,
             oidc: OidcSettings::default(),
             allow_private: false,

@@ -219,6 +219,7 @@ mod tests {
             content_type: "text/plain".to_owned(),
             size,
             created_at: Instant::ORIGIN,
+            channels: Vec::new(),
             trace: None,
         };
         CachedMessage { message: Arc::new(message), payload: vec![7; size].into() }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stagger::Span;
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, KeyHash, MessageId,
+    Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash, MessageId,
 };
 use stagger_sender::Sender;
 use stagger_store::{
@@ -142,6 +142,22 @@ impl Node {
         self.handle.directory.endpoint(id)
     }
 
+    /// The application to which a caller gave this id, from memory.
+    #[must_use]
+    pub fn application_of_uid(&self, uid: &ExternalId) -> Option<Arc<Application>> {
+        self.handle.directory.application_of_uid(uid)
+    }
+
+    /// The endpoint of an application to which a caller gave this id, from memory.
+    #[must_use]
+    pub fn endpoint_of_uid(
+        &self,
+        application: ApplicationId,
+        uid: &ExternalId,
+    ) -> Option<Arc<Endpoint>> {
+        self.handle.directory.endpoint_of_uid(application, uid)
+    }
+
     /// An application's endpoints, oldest first, from memory.
     #[must_use]
     pub fn endpoints(&self, application: ApplicationId) -> Vec<Arc<Endpoint>> {
@@ -241,14 +257,13 @@ impl Node {
         self.handle.intake.accept(application, messages).await
     }
 
-    /// The number of endpoints that would get each of these messages now.
+    /// The number of endpoints that subscribe to each of these messages now, before their filters.
     pub(crate) fn fan_out_sizes(
         &self,
         application: ApplicationId,
         messages: &[Submission],
     ) -> Vec<usize> {
-        let types = messages.iter().map(|message| &message.event_type);
-        self.handle.directory.fan_out_sizes(application, types)
+        self.handle.directory.fan_out_sizes(application, messages.iter().map(Submission::routed))
     }
 
     /// Sends one message to one endpoint only, whatever it asked for: a test event, type
@@ -320,6 +335,28 @@ impl Node {
         endpoint: EndpointId,
     ) -> Result<Delivery, Error> {
         self.handle.endpoint_control.cancel(message, endpoint).await
+    }
+
+    /// Deletes a message with its payload, deliveries and attempts. Its open deliveries are cancelled first.
+    ///
+    /// # Errors
+    /// It is not there; a delivery became open again meanwhile; the store did not do it.
+    pub async fn delete_message(&self, message: MessageId) -> Result<(), Error> {
+        for delivery in self.store().deliveries_of(message).await? {
+            if !delivery.state.is_open() {
+                continue;
+            }
+            match self.cancel(message, delivery.endpoint).await {
+                Ok(_) => {}
+                // It has just ended.
+                Err(error) if error.is_conflict() || error.is_not_found() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        match self.store().delete_message(message).await? {
+            true => Ok(()),
+            false => Err(Error::not_found("message")),
+        }
     }
 
     /// The current state of an endpoint's queue. For an endpoint that another node leads, the state

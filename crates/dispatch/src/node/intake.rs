@@ -82,8 +82,8 @@ impl Intake {
         let text = format!(r#"{{"type":"{TEST}","data":{{"endpoint":"{id}"}}}}"#);
         let event_type: EventType = TEST.parse()?;
         let content_type = JSON.to_owned();
-        let (payload, key, trace) = (text.into(), None, None);
-        let message = Submission { event_type, payload, content_type, key, trace };
+        let (payload, key, channels, trace) = (text.into(), None, Vec::new(), None);
+        let message = Submission { event_type, payload, content_type, key, channels, trace };
         let accepted = self.commit(Receivers::Only(id), vec![message]).await?;
         accepted
             .first()

@@ -17,6 +17,7 @@ mod health;
 mod intake;
 mod lease;
 mod replay;
+mod routing;
 mod runner;
 mod scheduler_state;
 mod settings_writer;

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use stagger::Instant;
-use stagger_scheduler::model::{ApplicationId, Delivery, DeliveryId, Endpoint, EndpointId};
+use stagger_scheduler::model::{
+    ApplicationId, Delivery, DeliveryId, Endpoint, EndpointId, FieldPaths, Message, MessageId,
+};
 use stagger_store::{
     ClusterHandle, DeliveryFilter, DeliveryStore, EndpointCommand, MessageFilter, Notification,
     PageRequest, ReplayRequest, ShardId,
@@ -103,8 +105,7 @@ impl Replayer {
             let (mut count, mut recovering) = (0, BTreeSet::new());
             loop {
                 let found = this.store.messages(endpoint.application, filter.clone(), page).await?;
-                let wanted = found.items.iter().filter(|it| endpoint.events.wants(&it.event_type));
-                let messages: Vec<_> = wanted.map(|message| message.id).collect();
+                let messages = this.wanted(&endpoint, &found.items).await?;
                 let (of, most) = (endpoint.application, this.app_max_open);
                 let _share = this.health.reserve_of(of, messages.len(), most)?;
                 let request = ReplayRequest::Missing(endpoint.id, messages);
@@ -119,6 +120,29 @@ impl Replayer {
             }
         })
         .await
+    }
+
+    /// The messages that an endpoint subscribes to. A payload that was deleted passes no filter.
+    async fn wanted(
+        &self,
+        endpoint: &Endpoint,
+        messages: &[Message],
+    ) -> Result<Vec<MessageId>, Error> {
+        let paths = FieldPaths::of(&endpoint.filter);
+        let mut wanted = Vec::new();
+        for message in messages {
+            if !endpoint.subscribes_to(&message.event_type, &message.channels) {
+                continue;
+            }
+            if let Some(filter) = &endpoint.filter {
+                let payload = self.store.payload(message.id).await?;
+                if !payload.is_some_and(|payload| filter.passes(&paths.read(&payload))) {
+                    continue;
+                }
+            }
+            wanted.push(message.id);
+        }
+        Ok(wanted)
     }
 
     /// Continues after the time of the last message, so that a delivery that dies again meanwhile

@@ -52,6 +52,7 @@ impl SettingsWriter {
                 return Err(Error::not_found("application"));
             }
             this.directory.check_keys(&application)?;
+            this.directory.check_application_uid(&application)?;
             this.write(SettingWrite::PutApplication(application)).await
         })
         .await
@@ -85,6 +86,7 @@ impl SettingsWriter {
             }
             let owner = this.directory.application(endpoint.application);
             owner.ok_or_else(|| Error::not_found("application"))?;
+            this.directory.check_endpoint_uid(&endpoint)?;
             this.write(SettingWrite::PutEndpoint(endpoint)).await
         })
         .await

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use stagger::Instant;
 use stagger_scheduler::OperationalEvent;
 use stagger_scheduler::model::{
-    ApplicationId, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, IdempotencyKey,
-    Message, MessageId, NewMessage, TraceContext,
+    ApplicationId, ChannelName, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType,
+    IdempotencyKey, Message, MessageId, NewMessage, TraceContext,
 };
 use stagger_store::Settlement;
 use stagger_text::Timestamp;
@@ -16,6 +16,7 @@ use url::Url;
 
 use super::directory::Directory;
 use super::fleet::SettingsSync;
+use super::routing::Routed;
 use crate::Error;
 use crate::random::IdGenerator;
 
@@ -37,6 +38,8 @@ pub struct Submission {
     pub content_type: String,
     /// The sender's own name for it.
     pub key: Option<IdempotencyKey>,
+    /// The channels that it is in, sorted: none reaches only endpoints without channels.
+    pub channels: Vec<ChannelName>,
     /// The trace of its producer, which the attempts continue.
     pub trace: Option<TraceContext>,
 }
@@ -98,8 +101,8 @@ impl ReceiverChoice {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Vec<Vec<Submission>> {
-        let types = messages.iter().map(|message| &message.event_type);
-        let sizes = self.directory.fan_out_sizes(application, types);
+        let sizes =
+            self.directory.fan_out_sizes(application, messages.iter().map(Submission::routed));
         let mut steps: Vec<Vec<Submission>> = Vec::new();
         let mut rows = STEP;
         for (message, size) in messages.into_iter().zip(sizes) {
@@ -119,8 +122,8 @@ impl ReceiverChoice {
     pub(super) fn addressed(&self, wanted: &IntakeRequest) -> Result<Vec<NewMessage>, Error> {
         let (application, receivers) = match wanted.to {
             Receivers::Of(application) => {
-                let types = wanted.messages.iter().map(|(_, message)| &message.event_type);
-                let receivers = self.directory.fan_out(application, types);
+                let messages = wanted.messages.iter().map(|(_, message)| message.routed());
+                let receivers = self.directory.fan_out(application, messages);
                 (application, receivers.ok_or_else(|| Error::not_found("application"))?)
             }
             Receivers::Only(id) => {
@@ -145,6 +148,11 @@ impl IntakeRequest {
 }
 
 impl Submission {
+    pub(super) fn routed(&self) -> Routed<'_> {
+        let Self { event_type, channels, payload, .. } = self;
+        Routed { event_type, channels, payload }
+    }
+
     fn named(
         &self,
         id: MessageId,
@@ -152,10 +160,19 @@ impl Submission {
         now: Instant,
         endpoints: Vec<EndpointId>,
     ) -> NewMessage {
-        let Self { event_type, payload, content_type, key, trace } = self.clone();
+        let Self { event_type, payload, content_type, key, channels, trace } = self.clone();
         let (size, created_at) = (payload.len(), now);
-        let message =
-            Message { id, application, event_type, key, content_type, size, created_at, trace };
+        let message = Message {
+            id,
+            application,
+            event_type,
+            key,
+            content_type,
+            size,
+            created_at,
+            channels,
+            trace,
+        };
         NewMessage { message, payload, endpoints }
     }
 }
@@ -194,7 +211,11 @@ impl OperationalEvents {
             }
         };
         let event_type: EventType = name.parse().ok()?;
-        let mut endpoints = self.receivers(&endpoint, &event_type)?;
+        let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
+        let payload = Bytes::from(body.to_string());
+        let routed = Routed { event_type: &event_type, channels: &[], payload: &payload };
+        let receivers = self.directory.fan_out(endpoint.application, std::iter::once(routed));
+        let mut endpoints = receivers?.pop()?;
         if name == DISABLED {
             // It would only wait there.
             endpoints.retain(|receiver| *receiver != id);
@@ -208,8 +229,6 @@ impl OperationalEvents {
             .inspect_err(|error| tracing::warn!(%error, "operational event dropped"))
             .ok()?
             .pop()?;
-        let body = json!({ "type": name, "timestamp": Timestamp(now).to_string(), "data": data });
-        let payload = body.to_string();
         let message = Message {
             id,
             application: endpoint.application,
@@ -218,13 +237,10 @@ impl OperationalEvents {
             content_type: JSON.to_owned(),
             size: payload.len(),
             created_at: now,
+            channels: Vec::new(),
             trace: None,
         };
-        Some(NewMessage { message, payload: payload.into(), endpoints })
-    }
-
-    fn receivers(&self, endpoint: &Endpoint, event_type: &EventType) -> Option<Vec<EndpointId>> {
-        self.directory.fan_out(endpoint.application, std::iter::once(event_type))?.pop()
+        Some(NewMessage { message, payload, endpoints })
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod authentication;
 mod document;
+mod labels;
 mod limits;
 mod messages;
 mod random;
@@ -9,3 +10,4 @@ mod retries;
 mod roles;
 mod server;
 mod settings;
+mod subscriptions;

@@ -173,6 +173,10 @@ impl DeliveryStore for Spied {
     async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error> {
         self.inner.counts(endpoint).await
     }
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        self.inner.delete_message(id).await
+    }
+
     async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
         self.inner.prune(before, limit).await
     }

@@ -10,7 +10,14 @@ use uuid::Uuid;
 
 pub(crate) fn application(id: ApplicationId) -> Application {
     let slots = NonZeroU32::new(1000).expect("above zero");
-    Application { id, name: "shop".to_owned(), keys: vec![], slots, created_at: Instant::ORIGIN }
+    Application {
+        id,
+        name: "shop".to_owned(),
+        keys: vec![],
+        slots,
+        created_at: Instant::ORIGIN,
+        labels: Default::default(),
+    }
 }
 
 pub(crate) fn id(n: u128) -> EndpointId {
@@ -46,6 +53,7 @@ pub(crate) fn submission(payload: &str) -> Submission {
         payload: payload.to_owned().into(),
         content_type: "application/json".to_owned(),
         key: None,
+        channels: Vec::new(),
         trace: None,
     }
 }

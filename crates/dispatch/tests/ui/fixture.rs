@@ -158,6 +158,7 @@ fn application() -> Application {
         keys: Vec::new(),
         slots: NonZeroU32::new(64).unwrap(),
         created_at: now(),
+        labels: Default::default(),
     }
 }
 
@@ -178,6 +179,7 @@ fn submission() -> Submission {
         payload: Bytes::from_static(b"{\"id\": 42}"),
         content_type: "application/json".into(),
         key: Some("order-1204".parse().unwrap()),
+        channels: Vec::new(),
         trace: None,
     }
 }

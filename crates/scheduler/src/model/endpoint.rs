@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use stagger_core::{Instant, Policy, Span};
 
 use super::{
-    ApplicationId, AttemptFailure, EndpointAuth, EndpointId, EventType, MessageId, Pace, Statuses,
-    nanos,
+    ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointAuth, EndpointId,
+    EventPattern, EventType, Labels, MessageId, Pace, Statuses, nanos,
 };
 
 /// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
@@ -32,6 +32,12 @@ pub struct Endpoint {
     /// The events that it receives.
     #[serde(default)]
     pub events: EventFilter,
+    /// The channels that it receives: all if there are none, else only messages that name one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub channels: Vec<ChannelName>,
+    /// The filter that payloads must pass, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filter: Option<ContentFilter>,
     /// The retry policy of its deliveries, and the settings of its breaker.
     pub policy: Policy,
     /// The longest time that one attempt may take, from resolving the name to the last byte read.
@@ -47,6 +53,9 @@ pub struct Endpoint {
     pub permanent: Statuses,
     /// The time for which all attempts must fail before it is disabled.
     pub disable_after: Span,
+    /// The caller's own id for it, and metadata.
+    #[serde(default, skip_serializing_if = "Labels::is_empty")]
+    pub labels: Labels,
     /// The secrets that sign its attempts: at least one.
     #[serde(skip)]
     pub secrets: Vec<Secret>,
@@ -80,18 +89,36 @@ impl Endpoint {
             url: url.into(),
             description: String::new(),
             events: EventFilter::All,
+            channels: Vec::new(),
+            filter: None,
             policy: Policy::webhook(),
             timeout: DEFAULT_TIMEOUT,
             pace: Pace::default(),
             ordered: false,
             permanent: Statuses::default(),
             disable_after: DEFAULT_DISABLE_AFTER,
+            labels: Labels::default(),
             secrets: Vec::new(),
             headers: Vec::new(),
             auth: None,
             created_at: now,
             updated_at: now,
         }
+    }
+
+    /// Whether it receives messages of this type in these channels, if its filter passes their payload.
+    #[must_use]
+    pub fn subscribes_to(&self, event_type: &EventType, channels: &[ChannelName]) -> bool {
+        self.listens_on(event_type, channels) && self.events.wants(event_type)
+    }
+
+    /// Whether messages of this type in these channels are among those of its channels. Operational messages
+    /// are in no channel, and reach every endpoint that names their type.
+    #[must_use]
+    pub fn listens_on(&self, event_type: &EventType, channels: &[ChannelName]) -> bool {
+        self.channels.is_empty()
+            || event_type.is_operational()
+            || self.channels.iter().any(|own| channels.contains(own))
     }
 }
 
@@ -102,8 +129,8 @@ pub enum EventFilter {
     /// All but the operational ones.
     #[default]
     All,
-    /// Messages of these types.
-    Only(Vec<EventType>),
+    /// Messages whose types match one of these patterns.
+    Only(Vec<EventPattern>),
 }
 
 impl EventFilter {
@@ -112,7 +139,7 @@ impl EventFilter {
     pub fn wants(&self, event_type: &EventType) -> bool {
         match self {
             Self::All => !event_type.is_operational(),
-            Self::Only(types) => types.contains(event_type),
+            Self::Only(patterns) => patterns.iter().any(|it| it.matches(event_type)),
         }
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant};
 
-use super::{ApplicationId, EndpointId, MessageId, TraceContext};
+use super::{ApplicationId, ChannelName, EndpointId, Labels, MessageId, TraceContext};
 
 /// A tenant. Nothing of one application is visible to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Application {
     pub slots: NonZeroU32,
     /// The time at which it was created.
     pub created_at: Instant,
+    /// The caller's own id for it, and metadata.
+    pub labels: Labels,
 }
 
 /// The SHA-256 of an API key. Keys are 256 random bits, so that no slow hash is needed.
@@ -77,6 +79,8 @@ pub struct Message {
     pub size: usize,
     /// The time at which it was accepted.
     pub created_at: Instant,
+    /// The channels that it is in, sorted.
+    pub channels: Vec<ChannelName>,
     /// The trace of its producer, which attempts continue.
     pub trace: Option<TraceContext>,
 }

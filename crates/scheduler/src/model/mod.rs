@@ -5,16 +5,21 @@
 //! or dead, and every [`DeliveryAttempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
 
 mod attempt;
+mod content_filter;
 mod delivery;
 mod endpoint;
 mod endpoint_auth;
 mod id;
+mod labels;
 mod message;
 mod nanos;
 mod pace;
+mod payload_fields;
+mod subscription;
 mod trace_context;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
+pub use content_filter::{ContentFilter, FieldResult};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
 pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
@@ -22,6 +27,9 @@ pub use endpoint::{
 };
 pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
 pub use id::{ApplicationId, EndpointId, MessageId};
+pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
+pub use payload_fields::{FieldPaths, PayloadFields};
+pub use subscription::{ChannelName, EventPattern};
 pub use trace_context::TraceContext;

@@ -30,6 +30,7 @@ pub(crate) fn message() -> Message {
         content_type: "application/json".into(),
         size: Bytes::from_static(b"{}").len(),
         created_at: Instant::ORIGIN,
+        channels: Vec::new(),
         trace: None,
     }
 }

@@ -152,6 +152,10 @@ impl DeliveryStore for MemoryStore {
         Ok(self.tables().prune(before, limit))
     }
 
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        self.tables().delete_finished(id)
+    }
+
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
         self.tables().record_audit(entry);
         Ok(())

@@ -9,6 +9,7 @@ use stagger_scheduler::model::{
     IdempotencyKey, Message, MessageId, NewMessage,
 };
 
+use crate::calls::is_open;
 use crate::calls::{Redelivery, run_ended, settles};
 use crate::{
     Accepted, AuditEntry, DeliveryCounts, DeliveryFilter, Error, Fence, MOST_AUDITED, Pruned,
@@ -155,6 +156,16 @@ impl Tables {
             self.messages.values().filter(old).take(limit).map(|(m, _)| m.id).collect();
         ids.iter().for_each(|message| self.delete_message(*message));
         Pruned { messages: ids.len() }
+    }
+
+    /// Deletes a message without open deliveries; whether it was there.
+    pub(crate) fn delete_finished(&mut self, id: MessageId) -> Result<bool, Error> {
+        if !self.deliveries_of(id).iter().all(is_finished) {
+            return Err(is_open(id));
+        }
+        let is_there = self.messages.contains_key(&id);
+        self.delete_message(id);
+        Ok(is_there)
     }
 
     fn refuse_deleted(&self, application: ApplicationId) -> Result<(), Error> {

@@ -14,7 +14,7 @@ use super::row::{application_id, endpoint_id, from_size, get};
 use super::statement::DbError;
 use super::{row, statement};
 use crate::encoding::{ALL, STATES, state};
-use crate::{Cursor, DeliveryCounts, document};
+use crate::{Cursor, DeliveryCounts, EncryptionKeys, document};
 
 /// One message.
 pub(super) async fn message(
@@ -111,12 +111,13 @@ pub(super) async fn applications(
 pub(super) async fn endpoints(
     db: &impl GenericClient,
     ids: Option<&[Uuid]>,
+    keys: &EncryptionKeys,
 ) -> Result<Vec<(Endpoint, EndpointState)>, DbError> {
     let sql = "SELECT id, application, document, standing FROM endpoint \
                WHERE gone_at IS NULL AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
     let read = |row: &Row| -> Result<(Endpoint, EndpointState), DbError> {
         let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
-        let endpoint = document::endpoint(id, of, get(row, 2)?)?;
+        let endpoint = document::endpoint(id, of, get(row, 2)?, keys)?;
         Ok((endpoint, document::endpoint_state(get(row, 3)?)?))
     };
     statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()

@@ -35,6 +35,7 @@ mod outage_test;
 mod pool;
 mod pooler;
 mod prune;
+mod rekey;
 mod row;
 mod settle;
 mod settle_at_once;

@@ -16,6 +16,7 @@ use super::tenants::{SweepApplication, SweepEndpoint};
 use super::writer::{Change, Changes, PostgresWriter, Pruned, SELDOM};
 use super::{lists, statement};
 use crate::Error;
+use crate::calls::is_open;
 use crate::encoding::state;
 use crate::walk::IdRange;
 
@@ -58,6 +59,27 @@ impl Change for Prune {
         let reached = found.last().filter(|_| more);
         *changes.memory.pruned() = reached.map(|to| Pruned { before: self.before, to: *to });
         Ok(PruneStep { deleted, more })
+    }
+}
+
+/// Deletes a message without open deliveries; whether it was there.
+pub(super) struct DeleteMessage(pub(super) MessageId);
+
+impl Change for DeleteMessage {
+    type Done = bool;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, DbError> {
+        let sql = "SELECT 1 FROM message WHERE id = $1 FOR UPDATE";
+        if statement::row(&changes.db, sql, &[self.0.as_uuid()]).await?.is_none() {
+            // Deleted by an earlier try whose end was in doubt, unless it never was there.
+            return Ok(changes.again);
+        }
+        if changes.delete_finished(&[self.0]).await? == 0 {
+            return Err(is_open(self.0).into());
+        }
+        // Those of other days go by the day; these are asked for by name.
+        changes.delete_attempts(&[self.0]).await?;
+        Ok(true)
     }
 }
 

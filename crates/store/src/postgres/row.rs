@@ -24,6 +24,7 @@ pub(super) fn message(row: &Row) -> Result<Message, DbError> {
 /// The message whose columns begin at `at`.
 pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
     let key = get::<Option<&str>>(row, at + 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
+    let (trace, channels) = document::of_document(get(row, at + 7)?)?;
     Ok(Message {
         id: message_id(row, at)?,
         application: application_id(row, at + 1)?,
@@ -32,7 +33,8 @@ pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
         content_type: get(row, at + 4)?,
         size: usize::try_from(get::<i64>(row, at + 5)?).map_err(Unreadable::new)?,
         created_at: instant(get(row, at + 6)?),
-        trace: document::trace(get(row, at + 7)?)?,
+        channels,
+        trace,
     })
 }
 

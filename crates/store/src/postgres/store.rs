@@ -17,19 +17,21 @@ use super::cluster::{BeginRun, Notifications};
 use super::deliveries::{DeliverMissing, RedeliverMany, ReplayOne};
 use super::intake::Intake;
 use super::pool::{PooledClient, PostgresPool};
-use super::prune::Prune;
+use super::prune::{DeleteMessage, Prune};
 use super::settle::Settle;
 use super::statement::DbError;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
 use super::writer::{MarkCopy, PostgresWriter, SELDOM, SETTLING, Touch};
-use super::{audit, days, deliveries, lists, lookups, migrations, pool, pooler, prune, statement};
+use super::{
+    audit, days, deliveries, lists, lookups, migrations, pool, pooler, prune, rekey, statement,
+};
 use crate::calls::Redelivery;
 use crate::encoding::cut_short;
 use crate::walk::IdRange;
 use crate::{
     Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter,
-    DeliveryStore, Error, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest,
-    Settlement,
+    DeliveryStore, EncryptionKeys, Error, Fence, ListPage, MessageFilter, PageRequest, Pruned,
+    ReplayRequest, Settlement,
 };
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.
@@ -57,6 +59,20 @@ impl PostgresStore {
     /// [`migrate`](PostgresOptions::migrate), of an earlier one, or a copy into it was cut short. A connection
     /// pooler in transaction mode is before it.
     pub async fn open(address: &PostgresAddress, options: PostgresOptions) -> Result<Self, Error> {
+        Self::open_with_keys(address, options, EncryptionKeys::default()).await
+    }
+
+    /// The same, with the keys of its secrets. Secrets that are not encrypted with the key that writes are written anew
+    /// before this returns, some endpoints at a time. Nodes that are running must have that key already.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open); and a conflict when a secret is encrypted with a key that is not among these. Nothing
+    /// has changed then.
+    pub async fn open_with_keys(
+        address: &PostgresAddress,
+        options: PostgresOptions,
+        keys: EncryptionKeys,
+    ) -> Result<Self, Error> {
         let pool = Arc::new(PostgresPool::new(address, &options)?);
         let membership = Arc::new(PostgresPool::for_membership(address, &options)?);
         let mut loan = pool.lend().await?;
@@ -65,10 +81,11 @@ impl PostgresStore {
         other.end(own)?;
         let ready = pool.bounded(prepare(&mut loan, options.migrate)).await;
         loan.end(ready)?;
-        let writer = PostgresWriter::new(Arc::clone(&pool));
+        let writer = PostgresWriter::new(Arc::clone(&pool), keys.clone());
+        rekey::rekey(&writer).await?;
         prune::finish_sweeps(&pool, &writer).await?;
         let intake = Intake::start(&writer, options.queue.get());
-        let membership = PostgresWriter::new(membership);
+        let membership = PostgresWriter::new(membership, keys);
         let notifications = Notifications::new(pool::line(address, &options)?);
         Ok(Self { pool, writer, intake, membership, notifications, memberships: Mutex::default() })
     }
@@ -182,7 +199,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
-        self.read(async |db| lookups::endpoints(&**db, None).await).await
+        self.read(async |db| lookups::endpoints(&**db, None, self.writer.keys()).await).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
@@ -294,6 +311,10 @@ impl DeliveryStore for PostgresStore {
             }
         }
         Ok(Pruned { messages })
+    }
+
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        self.writer.write(SELDOM, &DeleteMessage(id)).await
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

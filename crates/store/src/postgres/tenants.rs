@@ -93,7 +93,7 @@ impl Change for PutEndpoint<'_> {
         let sql = "INSERT INTO endpoint (id, application, document, standing) \
                    VALUES ($1, $2, $3, $4) ON CONFLICT (id) DO UPDATE SET document = excluded.document";
         let endpoint_state = document::of_endpoint_state(&EndpointState::default())?;
-        let document = document::of_endpoint(self.0)?;
+        let document = document::of_endpoint(self.0, &changes.memory.keys)?;
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
             [id.as_uuid(), application.as_uuid(), &document, &endpoint_state];
         statement::run(&changes.db, sql, &bound).await?;

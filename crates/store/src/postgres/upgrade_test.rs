@@ -13,7 +13,9 @@ use super::migrations::{VERSION, migrate_postgres, steps_until};
 use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::testing::fixture::{app, application, at, endpoint, ep, msg, settled};
-use crate::{Cluster, ClusterAccept, DeliveryStore, Fence, ShardId, Shards, document};
+use crate::{
+    Cluster, ClusterAccept, DeliveryStore, EncryptionKeys, Fence, ShardId, Shards, document,
+};
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old
 /// statements have stored.
@@ -24,7 +26,8 @@ async fn old() -> Option<(TestSchema, Client)> {
     let first = document::of_application(&application(1)).unwrap();
     let insert = "INSERT INTO application (id, document) VALUES ($1, $2)";
     client.execute(insert, &[app(1).as_uuid(), &first]).await.unwrap();
-    let (settings, endpoint_state) = (document::of_endpoint(&endpoint(1, 1)).unwrap(), "{}");
+    let (settings, endpoint_state) =
+        (document::of_endpoint(&endpoint(1, 1), &EncryptionKeys::default()).unwrap(), "{}");
     let insert =
         "INSERT INTO endpoint (id, application, document, standing) VALUES ($1, $2, $3, $4)";
     let (to, of) = (ep(1), app(1));

@@ -15,7 +15,7 @@ use super::{lookups, statement};
 use crate::encoding::CountChanges;
 use crate::error::StoreBackoff;
 use crate::walk::slack_of;
-use crate::{Error, Fence, rng};
+use crate::{EncryptionKeys, Error, Fence, rng};
 
 /// The most tries of a transaction that conflicts with others: deadlocks, and serialization
 /// failures.
@@ -90,8 +90,14 @@ pub(super) struct PostgresWriter {
 }
 
 impl PostgresWriter {
-    pub(super) fn new(pool: Arc<PostgresPool>) -> Self {
-        Self { pool, memory: Arc::default(), slot: Arc::new(Mutex::new(CounterSlot(None))) }
+    pub(super) fn new(pool: Arc<PostgresPool>, keys: EncryptionKeys) -> Self {
+        let memory = Memory { keys, ..Memory::default() };
+        Self { pool, memory: Arc::new(memory), slot: Arc::new(Mutex::new(CounterSlot(None))) }
+    }
+
+    /// The keys of secrets.
+    pub(super) fn keys(&self) -> &EncryptionKeys {
+        &self.memory.keys
     }
 
     /// Counts in this slot from now on.
@@ -285,6 +291,8 @@ pub(super) struct Memory {
     /// By how many milliseconds ids and times of acceptance have differed at most, at least.
     slack: AtomicU64,
     pruned: Mutex<Option<Pruned>>,
+    /// The keys of secrets.
+    pub(super) keys: EncryptionKeys,
 }
 
 /// The progress of pruning.

@@ -5,8 +5,8 @@
 //! of deliveries are kept in a table within each transaction, so that no query counts rows. Lists
 //! walk along indexes. Messages by time need no index: their ids begin with a time.
 //!
-//! Signing secrets are stored in the clear, because they are needed to sign: the file, its side
-//! files and backups are readable by their owner only.
+//! Secrets are encrypted if there is a key for them. The file, its side files and backups are readable by their
+//! owner only.
 //!
 //! A full disk, a broken one or a lock of another process answers with
 //! [`is_unavailable`](crate::Error::is_unavailable); nothing is half-written, and later writes work
@@ -22,6 +22,7 @@ mod file;
 mod lists;
 mod lookups;
 mod prune;
+mod rekey;
 mod row;
 mod settle;
 mod store;

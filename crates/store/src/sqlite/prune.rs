@@ -7,8 +7,9 @@ use stagger_scheduler::model::{ApplicationId, DeliveryState, EndpointId, Message
 use super::row::{DbError, application_id, endpoint_id, failed, from_size, instant, message_id};
 use super::writer::{Changes, Memory};
 use super::{lookups, writer};
-use crate::Error;
+use crate::calls::is_open;
 use crate::encoding::{CountChanges, state};
+use crate::{EncryptionKeys, Error};
 
 /// Messages that one step deletes at most: some milliseconds of work.
 const STEP: usize = 128;
@@ -45,6 +46,19 @@ impl Changes<'_> {
         }
         self.give_back()?;
         Ok(PruneStep { deleted: old.len(), next })
+    }
+
+    /// Deletes a message without open deliveries; whether it was there.
+    pub(super) fn delete_finished(&mut self, id: MessageId) -> Result<bool, DbError> {
+        let sql = "SELECT 1 FROM message WHERE id = ?1";
+        if !self.db.prepare_cached(sql)?.exists([id.as_bytes()])? {
+            return Ok(false);
+        }
+        if self.states_of(id)?.iter().any(|(_, state)| state.is_open()) {
+            return Err(is_open(id).into());
+        }
+        self.delete_message(id)?;
+        Ok(true)
     }
 
     /// Deletes a message with its payload, deliveries and attempts.
@@ -156,7 +170,8 @@ fn transact<T>(
 ) -> Result<T, Error> {
     let run = || {
         let whole = db.unchecked_transaction()?;
-        let mut memory = Memory::load(db)?;
+        // A sweep writes no secrets.
+        let mut memory = Memory::load(db, EncryptionKeys::default())?;
         let mut changes = Changes { db, memory: &mut memory, tally: CountChanges::default() };
         let done = change(&mut changes)?;
         lookups::write_counts(db, &mut changes.tally)?;

@@ -20,6 +20,7 @@ use crate::{Error, document, encoding};
 /// The message of a row.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let key = row.get_ref(3)?.as_str_or_null()?.map(str::parse).transpose().map_err(broken)?;
+    let (trace, channels) = document::of_document(row.get_ref(7)?.as_str_or_null()?)?;
     Ok(Message {
         id: message_id(row, 0)?,
         application: application_id(row, 1)?,
@@ -28,7 +29,8 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         content_type: row.get(4)?,
         size: size(row.get(5)?)?,
         created_at: instant(row.get(6)?),
-        trace: document::trace(row.get_ref(7)?.as_str_or_null()?)?,
+        channels,
+        trace,
     })
 }
 

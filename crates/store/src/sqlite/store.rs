@@ -16,12 +16,12 @@ use super::checkpointer::Checkpointer;
 use super::file::{FolderLock, Readers, SqliteOptions};
 use super::row::{DbError, failed};
 use super::writer::{Changes, SqliteWriter};
-use super::{audit, file, lists, lookups, prune, settle, tenants};
+use super::{audit, file, lists, lookups, prune, rekey, settle, tenants};
 use crate::calls::Redelivery;
 use crate::encoding::cut_short;
 use crate::{
-    Accepted, AuditEntry, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, Error, Fence,
-    ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
+    Accepted, AuditEntry, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, EncryptionKeys,
+    Error, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
 };
 
 /// Keeps everything in one SQLite file, `stagger.db` in a data folder.
@@ -50,6 +50,7 @@ pub struct SqliteStore {
     // file.
     readers: Arc<Readers>,
     writer: SqliteWriter,
+    keys: EncryptionKeys,
 }
 
 impl SqliteStore {
@@ -57,9 +58,23 @@ impl SqliteStore {
     /// earlier release to this version.
     ///
     /// # Errors
-    /// A conflict when another dispatcher uses the folder. The file is not one of ours, is of a
-    /// later release, or cannot be read or written.
+    /// A conflict when another dispatcher uses the folder, or when secrets in it are encrypted. The file is not one
+    /// of ours, is of a later release, or cannot be read or written.
     pub fn open(folder: impl AsRef<Path>, options: SqliteOptions) -> Result<Self, Error> {
+        Self::open_with_keys(folder, options, EncryptionKeys::default())
+    }
+
+    /// The same, with the keys of its secrets. Secrets that are not encrypted with the key that writes are written anew
+    /// before this returns, some endpoints at a time.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open); and a conflict when a secret is encrypted with a key that is not among these. Nothing
+    /// has changed then.
+    pub fn open_with_keys(
+        folder: impl AsRef<Path>,
+        options: SqliteOptions,
+        keys: EncryptionKeys,
+    ) -> Result<Self, Error> {
         let folder = folder.as_ref();
         file::make_folder(folder)?;
         let lock = FolderLock::take(folder)?;
@@ -67,10 +82,22 @@ impl SqliteStore {
         let db = file::open(&file, options.lock_wait)?;
         refuse_half_a_copy(&db)?;
         prune::finish_sweeps(&db)?;
+        rekey::rekey(&db, &keys)?;
         let checkpointer = Checkpointer::start(&file, options.lock_wait)?;
-        let writer = SqliteWriter::start(db, checkpointer, lock, &options)?;
+        let writer = SqliteWriter::start(db, checkpointer, lock, &options, keys.clone())?;
         let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
-        Ok(Self { file, writer, readers: Arc::new(readers) })
+        Ok(Self { file, writer, readers: Arc::new(readers), keys })
+    }
+
+    /// Brings the store in `folder` to this version. No key is needed.
+    ///
+    /// # Errors
+    /// As of [`open`](Self::open), except for encrypted secrets.
+    pub(crate) fn migrate(folder: &Path) -> Result<(), Error> {
+        file::make_folder(folder)?;
+        let _lock = FolderLock::take(folder)?;
+        let db = file::open(&file::path_in(folder), SqliteOptions::default().lock_wait)?;
+        refuse_half_a_copy(&db)
     }
 
     /// Its file.
@@ -184,7 +211,8 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
-        self.read(tenants::endpoints).await
+        let keys = self.keys.clone();
+        self.read(move |db| tenants::endpoints(db, &keys)).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
@@ -291,6 +319,10 @@ impl DeliveryStore for SqliteStore {
             }
         }
         Ok(Pruned { messages })
+    }
+
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        self.write(move |changes| changes.delete_finished(id)).await
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::row;
 use super::row::{DbError, application_id, endpoint_id, from_instant, from_size, message_id};
 use super::writer::Changes;
-use crate::document;
+use crate::{EncryptionKeys, document};
 
 /// Messages or deliveries that one step changes at most: some milliseconds of work.
 const STEP: usize = 256;
@@ -62,7 +62,7 @@ impl Changes<'_> {
         let sql = "INSERT INTO endpoint (id, application, document, standing) \
                    VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET document = ?3";
         let endpoint_state = document::of_endpoint_state(&EndpointState::default())?;
-        let document = document::of_endpoint(endpoint)?;
+        let document = document::of_endpoint(endpoint, &self.memory.keys)?;
         let row = params![
             endpoint.id.as_bytes(),
             endpoint.application.as_bytes(),
@@ -128,12 +128,16 @@ pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>
 }
 
 /// All endpoints with their learned state, oldest first.
-pub(super) fn endpoints(db: &Connection) -> rusqlite::Result<Vec<(Endpoint, EndpointState)>> {
+pub(super) fn endpoints(
+    db: &Connection,
+    keys: &EncryptionKeys,
+) -> rusqlite::Result<Vec<(Endpoint, EndpointState)>> {
     let sql = "SELECT id, application, document, standing FROM endpoint \
                WHERE gone_at IS NULL ORDER BY id";
     let read = |row: &Row<'_>| {
         let text = row.get_ref(2)?.as_str()?;
-        let endpoint = document::endpoint(endpoint_id(row, 0)?, application_id(row, 1)?, text)?;
+        let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
+        let endpoint = document::endpoint(id, of, text, keys)?;
         Ok((endpoint, document::endpoint_state(row.get_ref(3)?.as_str()?)?))
     };
     db.prepare_cached(sql)?.query_map([], read)?.collect()

@@ -17,10 +17,10 @@ use super::checkpointer::Checkpointer;
 use super::file::{FolderLock, SqliteOptions};
 use super::lookups;
 use super::row::{DbError, failed};
-use crate::Error;
 use crate::encoding::CountChanges;
 use crate::fair_jobs::{FairJobs, JobOwner, JobRoom};
 use crate::walk::{IdRange, slack_of};
+use crate::{EncryptionKeys, Error};
 
 /// Writes in one transaction at most, and the bytes in it, beyond which no further write is added: more would make
 /// all of them wait for longer than they gain by sharing. 512 deliveries are as much, and where each has an endpoint of
@@ -41,8 +41,9 @@ impl SqliteWriter {
         checkpointer: Checkpointer,
         lock: FolderLock,
         options: &SqliteOptions,
+        keys: EncryptionKeys,
     ) -> Result<Self, Error> {
-        let memory = Memory::load(&db).map_err(|e| failed(&e))?;
+        let memory = Memory::load(&db, keys).map_err(|e| failed(&e))?;
         let room = JobRoom { count: options.queue.get(), weight: options.queue_bytes };
         let queue = Arc::new(WriteQueue::new(room));
         let mut writer_thread = WriterThread { checkpointer, db, memory };
@@ -260,6 +261,8 @@ pub(super) struct Memory {
     pub(super) deleted: bool,
     /// By how many milliseconds ids and times of acceptance have differed at most.
     slack: u64,
+    /// The keys of secrets.
+    pub(super) keys: EncryptionKeys,
 }
 
 /// The running transaction.
@@ -274,8 +277,8 @@ const FIRST: MessageId = MessageId::from_uuid(Uuid::nil());
 
 impl Memory {
     /// The facts at the beginning.
-    pub(super) fn load(db: &Connection) -> rusqlite::Result<Self> {
-        Ok(Self { floor: FIRST, deleted: false, slack: read_slack(db)? })
+    pub(super) fn load(db: &Connection, keys: EncryptionKeys) -> rusqlite::Result<Self> {
+        Ok(Self { floor: FIRST, deleted: false, slack: read_slack(db)?, keys })
     }
 
     /// Discards the facts of a transaction that was rolled back.

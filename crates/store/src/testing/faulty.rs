@@ -255,6 +255,11 @@ impl DeliveryStore for FaultyStore {
         self.link.call(Doubt::Fails, call).await
     }
 
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        let call = DeliveryStore::delete_message(&self.store, id);
+        self.link.call(Doubt::Fails, call).await
+    }
+
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
         let call = DeliveryStore::record_audit(&self.store, entry);
         self.link.call(Doubt::Fails, call).await

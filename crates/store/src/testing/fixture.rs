@@ -7,10 +7,11 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, ClientAuthStyle, ClientIdentity, Delivery,
-    DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint, EndpointAuth, EndpointId,
-    EventFilter, HeaderTemplate, KeyHash, Message, MessageId, NewMessage, OAuth2Client, Pace,
-    Recovery, Secret, SecretKind, SecretText, Statuses, TraceContext,
+    Application, ApplicationId, AttemptFailure, ChannelName, ClientAuthStyle, ClientIdentity,
+    ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
+    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, Message, MessageId,
+    NewMessage, OAuth2Client, Pace, Recovery, Secret, SecretKind, SecretText, Statuses,
+    TraceContext,
 };
 use uuid::Uuid;
 
@@ -49,6 +50,7 @@ pub fn application(n: u64) -> Application {
         keys: vec![KeyHash::of("one"), KeyHash::of("two")],
         slots: number(7),
         created_at: at(n),
+        labels: labels(n),
     }
 }
 
@@ -63,8 +65,10 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         description: "two\nlines".into(),
         events: EventFilter::Only(vec![
             "invoice.paid".parse().expect("it is valid"),
-            "a-b.c_d".parse().expect("it is valid"),
+            "a-b.*".parse().expect("it is valid"),
         ]),
+        channels: vec![channel("a"), channel("project:17")],
+        filter: Some(filter()),
         policy: Policy::builder()
             .max_attempts(9)
             .deadline(Span::from_secs(77))
@@ -83,6 +87,7 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         ordered: true,
         permanent: Statuses::try_from(vec![422, 400]).expect("it is valid"),
         disable_after: Span::from_secs(432_000),
+        labels: labels(n),
         secrets: vec![
             secret(SecretKind::Symmetric, Some(at(5))),
             secret(SecretKind::Asymmetric, None),
@@ -96,6 +101,16 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         created_at: at(n),
         updated_at: at(n + 1),
     }
+}
+
+/// A filter with every kind of rule.
+fn filter() -> ContentFilter {
+    let filter = serde_json::json!({"all": [
+        {"path": "/n", "ge": 1, "lt": 1e9},
+        {"any": [{"path": "/t~1x", "in": ["a", null, 1.5]}, {"not": {"path": "", "exists": false}}]},
+        {"path": "/s", "prefix": "\u{e4}"},
+    ]});
+    ContentFilter::parse(&filter).expect("it is valid")
 }
 
 /// Credentials, of another kind for each of four endpoints in a row.
@@ -135,11 +150,28 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
             content_type: "application/json".into(),
             size: payload.len(),
             created_at: at(n),
+            channels: if n.is_multiple_of(5) {
+                vec![channel("a"), channel("b:1")]
+            } else {
+                Vec::new()
+            },
             trace: n.is_multiple_of(3).then(|| trace(n)),
         },
         payload,
         endpoints: endpoints.iter().map(|n| ep(*n)).collect(),
     }
+}
+
+/// The labels of thing `n`.
+fn labels(n: u64) -> Labels {
+    let uid = format!("thing-{n}").parse().expect("it is valid");
+    Labels { uid: Some(uid), metadata: [("plan".into(), "\u{e4} \"gold\"".into())].into() }
+}
+
+/// The channel of this name.
+#[must_use]
+pub fn channel(name: &str) -> ChannelName {
+    name.parse().expect("it is valid")
 }
 
 /// A trace, with a state of two members.

@@ -72,7 +72,14 @@ impl DemoDispatcher {
 
 fn tenant(id: ApplicationId, now: Instant) -> Application {
     let slots = NodeOptions::default().slots;
-    Application { id, name: "demo".to_owned(), keys: Vec::new(), slots, created_at: now }
+    Application {
+        id,
+        name: "demo".to_owned(),
+        keys: Vec::new(),
+        slots,
+        created_at: now,
+        labels: Default::default(),
+    }
 }
 
 fn endpoint(
@@ -97,6 +104,7 @@ fn message(number: usize) -> Result<Submission, stagger_dispatch::Error> {
         payload: Bytes::from(format!(r#"{{"number":{number}}}"#)),
         content_type: "application/json".to_owned(),
         key: None,
+        channels: Vec::new(),
         trace: None,
     })
 }

@@ -1,15 +1,16 @@
 //! Applications in JSON, and pages of any list.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use stagger_scheduler::model::{Application, ApplicationId};
+use stagger_scheduler::model::{Application, ApplicationId, ExternalId, Labels};
 use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::super::query;
-use super::schema::ApplicationIdText;
+use super::schema::{ApplicationIdText, ExternalIdText};
 use crate::Error;
 
 /// Longest name, in characters: it fits on one line of a page.
@@ -30,17 +31,24 @@ pub(in super::super) struct ApplicationSettings {
     /// The most attempts in flight for all its endpoints together: default 256.
     #[schema(minimum = 1, maximum = 10_000)]
     slots: Option<i64>,
+    /// Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none.
+    #[schema(value_type = Option<ExternalIdText>)]
+    uid: Option<ExternalId>,
+    /// Texts by name, for your own use: at most 20, of 512 bytes each.
+    metadata: Option<BTreeMap<String, String>>,
 }
 
 impl ApplicationSettings {
     /// A name, and the defaults.
     pub(in super::super) fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), slots: None }
+        Self { name: name.to_owned(), slots: None, uid: None, metadata: None }
     }
 
     /// The settings that `application` has.
     pub(in super::super) fn of(application: &Application) -> Self {
-        Self { name: application.name.clone(), slots: Some(application.slots.get().into()) }
+        let Labels { uid, metadata } = application.labels.clone();
+        let slots = Some(application.slots.get().into());
+        Self { name: application.name.clone(), slots, uid, metadata: Some(metadata) }
     }
 
     /// Sets them.
@@ -55,6 +63,9 @@ impl ApplicationSettings {
             Some(slots) => slots_within(slots)?,
             None => DEFAULT_SLOTS,
         };
+        let labels = Labels { uid: self.uid, metadata: self.metadata.unwrap_or_default() };
+        labels.check()?;
+        application.labels = labels;
         application.name = self.name;
         Ok(())
     }
@@ -76,6 +87,11 @@ pub(in super::super) struct ApplicationView {
     /// The most attempts in flight for all its endpoints together.
     #[schema(value_type = u32)]
     slots: NonZeroU32,
+    /// The caller's own id for it.
+    #[schema(value_type = Option<ExternalIdText>)]
+    uid: Option<ExternalId>,
+    /// Texts by name, for the caller's own use.
+    metadata: BTreeMap<String, String>,
     #[schema(value_type = super::schema::TimestampText)]
     created_at: Timestamp,
 }
@@ -86,6 +102,8 @@ impl From<&Application> for ApplicationView {
             id: application.id,
             name: application.name.clone(),
             slots: application.slots,
+            uid: application.labels.uid.clone(),
+            metadata: application.labels.metadata.clone(),
             created_at: Timestamp(application.created_at),
         }
     }

@@ -6,16 +6,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use stagger::Span;
 use stagger_scheduler::model::{
-    AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId, Message,
-    MessageId,
+    AttemptFailure, ChannelName, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState,
+    EndpointId, Message, MessageId,
 };
 use stagger_store::{Accepted, DeliveryFilter, MessageFilter};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::schema::{
-    AnyJson, EndingName, EndpointIdText, EventTypeText, FailureName, IdempotencyKeyText,
-    MessageIdText, SpanText, StateName, TimestampText, TraceParentText, VerdictName,
+    AnyJson, ChannelNameText, EndingName, EndpointIdText, EventTypeText, FailureName,
+    IdempotencyKeyText, MessageIdText, SpanText, StateName, TimestampText, TraceParentText,
+    VerdictName,
 };
 use crate::Error;
 use crate::api::query;
@@ -39,6 +40,9 @@ pub(in super::super) struct NewMessage<'b> {
     #[serde(borrow)]
     #[schema(value_type = Option<IdempotencyKeyText>)]
     pub(in super::super) idempotency_key: Option<Cow<'b, str>>,
+    /// The channels that it is in: default none. Endpoints that name channels receive only messages in one of them.
+    #[schema(value_type = Option<Vec<ChannelNameText>>, max_items = 10)]
+    pub(in super::super) channels: Option<Vec<ChannelName>>,
     /// The trace of this message (W3C Trace Context), which its attempts continue: default the header `traceparent`
     /// of the request. A malformed one is ignored.
     #[serde(borrow)]
@@ -105,6 +109,9 @@ pub(in super::super) struct MessageView {
     size: usize,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
+    /// The channels that it is in.
+    #[schema(value_type = Vec<ChannelNameText>)]
+    channels: Vec<ChannelName>,
     /// The trace of its producer, which its attempts continue.
     #[schema(value_type = Option<TraceParentText>)]
     traceparent: Option<String>,
@@ -119,6 +126,7 @@ impl From<&Message> for MessageView {
             content_type: message.content_type.clone(),
             size: message.size,
             created_at: Timestamp(message.created_at),
+            channels: message.channels.clone(),
             traceparent: message.trace.as_ref().map(ToString::to_string),
         }
     }

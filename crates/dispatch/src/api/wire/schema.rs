@@ -44,16 +44,43 @@ text!(
     "ep_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an endpoint."
 );
 text!(
+    /// The id of an application, or the one that a caller gave it.
+    ApplicationPathText as "ApplicationPathId", "^(app_[0-9a-f]{32}|uid:[A-Za-z0-9_.:@-]{1,128})$",
+    "app_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an application, or `uid:` and the id that you gave it."
+);
+text!(
+    /// The id of an endpoint, or the one that a caller gave it.
+    EndpointPathText as "EndpointPathId", "^(ep_[0-9a-f]{32}|uid:[A-Za-z0-9_.:@-]{1,128})$",
+    "ep_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an endpoint, or `uid:` and the id that you gave it."
+);
+text!(
     /// The id of a message.
     MessageIdText as "MessageId", "^msg_[0-9a-f]{32}$",
     "msg_0190163d8694739b84f6b0d3ccc3a5a1",
     "The name of a message: the `webhook-id` that receivers see, the same on every attempt."
 );
 text!(
+    /// An id of the caller's own.
+    ExternalIdText as "Uid", "^[A-Za-z0-9_.:@-]{1,128}$", "customer-17",
+    "The caller's own id for an application or an endpoint. Where a path has their id, it may have `uid:` and this one."
+);
+text!(
     /// An event type.
     EventTypeText as "EventType", "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", "invoice.paid",
     "What kind of thing happened: words joined by full stops, at most 128 characters in all. Those \
      under `stagger.` are the dispatcher's own."
+);
+text!(
+    /// A pattern of event types.
+    EventPatternText as "EventPattern", "^([A-Za-z0-9_-]+|\\*)(\\.([A-Za-z0-9_-]+|\\*))*$", "invoice.*",
+    "An event type, or a pattern in which the word `*` stands for one or more whole words: `invoice.*`, \
+     `*.failed`. At most 128 characters and 4 wildcards. The dispatcher's own types are matched only by \
+     patterns that begin with `stagger.`."
+);
+text!(
+    /// A channel.
+    ChannelNameText as "Channel", "^[A-Za-z0-9_.:-]{1,128}$", "project:17",
+    "A channel of messages, such as a customer or a project."
 );
 text!(
     /// A span.
@@ -123,8 +150,59 @@ impl ToSchema for TimestampText {
     }
 }
 
+/// A filter on payloads.
+pub(in super::super) struct ContentFilterJson;
+
+impl PartialSchema for ContentFilterJson {
+    fn schema() -> RefOr<Schema> {
+        let rules = json!({
+            "type": "array", "minItems": 1, "items": {"$ref": "#/components/schemas/ContentFilter"}
+        });
+        let scalar = json!({"type": ["null", "boolean", "number", "string"], "maxLength": 256});
+        let ordered = json!({"type": ["number", "string"], "maxLength": 256});
+        let comparisons = json!({
+            "path": {
+                "type": "string", "maxLength": 256, "pattern": "^(/([^~]|~[01])*)?$",
+                "description": "A JSON pointer (RFC 6901) of at most 16 steps.",
+            },
+            "eq": scalar, "ne": scalar, "lt": ordered, "le": ordered, "gt": ordered, "ge": ordered,
+            "in": {"type": "array", "minItems": 1, "maxItems": 50, "items": scalar},
+            "exists": {"type": "boolean"},
+            "prefix": {"type": "string", "maxLength": 256},
+        });
+        let only = |name: &str, schema: Value| {
+            json!({
+                "type": "object", "required": [name], "properties": {name: schema},
+                "additionalProperties": false,
+            })
+        };
+        let rule = json!({"$ref": "#/components/schemas/ContentFilter"});
+        read(json!({
+            "description": "A filter on the payload: `all`, `any` or `not` of rules, or a comparison of the \
+                field at `path`. At most 32 comparisons, nested 8 deep, 8 KiB in all. A payload that is not \
+                JSON passes no filter.",
+            "examples": [{"path": "/amount", "ge": 100}],
+            "oneOf": [
+                only("all", rules.clone()),
+                only("any", rules),
+                only("not", rule),
+                {
+                    "type": "object", "required": ["path"], "minProperties": 2, "properties": comparisons,
+                    "additionalProperties": false,
+                },
+            ],
+        }))
+    }
+}
+
+impl ToSchema for ContentFilterJson {
+    fn name() -> Cow<'static, str> {
+        "ContentFilter".into()
+    }
+}
+
 /// Any JSON at all.
-pub(super) struct AnyJson;
+pub(in super::super) struct AnyJson;
 
 impl PartialSchema for AnyJson {
     fn schema() -> RefOr<Schema> {

@@ -5,10 +5,12 @@ use std::num::NonZeroU32;
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use stagger::{Instant, Ratio, Span};
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    ApplicationId, Endpoint, EndpointId, EventFilter, EventType, Pace, Recovery, Secret, Statuses,
+    ApplicationId, ChannelName, ContentFilter, Endpoint, EndpointId, EventFilter, EventPattern,
+    ExternalId, Labels, Pace, Recovery, Secret, Statuses,
 };
 use stagger_sender::{Sender, check_header};
 use stagger_text::Timestamp;
@@ -17,7 +19,10 @@ use utoipa::ToSchema;
 
 use super::auth::{AuthSettings, AuthView};
 use super::policy::{EndpointPolicy, PolicyText};
-use super::schema::{EndpointIdText, EventTypeText, SecretText, SpanText, TimestampText};
+use super::schema::{
+    ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText,
+    SecretText, SpanText, TimestampText,
+};
 use super::secret;
 use super::secret::{HeaderValue, Headers};
 use super::span as span_text;
@@ -56,9 +61,15 @@ pub(in super::super) struct EndpointSettings {
     /// A description for people.
     #[schema(max_length = 1_000)]
     description: Option<String>,
-    /// The types that it gets; none means all but the dispatcher's own.
-    #[schema(value_type = Option<Vec<EventTypeText>>, max_items = 100)]
-    events: Option<Vec<EventType>>,
+    /// The types that it gets, as patterns; none means all but the dispatcher's own.
+    #[schema(value_type = Option<Vec<EventPatternText>>, max_items = 100)]
+    events: Option<Vec<EventPattern>>,
+    /// The channels that it receives: none means all messages, others mean messages in one of them.
+    #[schema(value_type = Option<Vec<ChannelNameText>>, max_items = 10)]
+    channels: Option<Vec<ChannelName>>,
+    /// The filter that payloads must pass: default none. A patch replaces it as a whole.
+    #[schema(value_type = Option<ContentFilterJson>)]
+    filter: Option<Value>,
     /// The retry policy of its deliveries, and the settings of its breaker: default ten attempts
     /// over three days. A policy uses these defaults for each setting that it leaves out.
     #[schema(value_type = Option<PolicyText>)]
@@ -86,6 +97,11 @@ pub(in super::super) struct EndpointSettings {
     /// Additional headers of every attempt, at most 32.
     #[schema(value_type = Option<std::collections::BTreeMap<String, HeaderValue>>)]
     headers: Option<Headers>,
+    /// Your own id for it, unique among the endpoints of its application: a path may name it as `uid:ID`. Default none.
+    #[schema(value_type = Option<ExternalIdText>)]
+    uid: Option<ExternalId>,
+    /// Texts by name, for your own use: at most 20, of 512 bytes each.
+    metadata: Option<BTreeMap<String, String>>,
     auth: Option<AuthSettings>,
     /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
@@ -137,6 +153,8 @@ impl EndpointSettings {
             url: endpoint.url.clone(),
             description: Some(endpoint.description.clone()),
             events,
+            channels: Some(endpoint.channels.clone()),
+            filter: endpoint.filter.as_ref().map(ContentFilter::to_json),
             policy: Some(EndpointPolicy(endpoint.policy)),
             timeout: Some(endpoint.timeout),
             concurrency: Some(endpoint.pace.concurrency.get().into()),
@@ -146,6 +164,8 @@ impl EndpointSettings {
             permanent: Some(endpoint.permanent.clone().into()),
             disable_after: Some(endpoint.disable_after),
             headers: Some(secret::headers_of(&endpoint.headers)),
+            uid: endpoint.labels.uid.clone(),
+            metadata: Some(endpoint.labels.metadata.clone()),
             auth: endpoint.auth.as_ref().map(AuthSettings::of),
             secret: None,
         }
@@ -191,6 +211,8 @@ impl EndpointSettings {
         let headers = secret::header_templates(self.headers.unwrap_or_default())?;
         headers.iter().try_for_each(check_header)?;
         let description = self.description.unwrap_or_default();
+        let labels = Labels { uid: self.uid, metadata: self.metadata.unwrap_or_default() };
+        labels.check()?;
         let endpoint = Endpoint {
             url,
             description: short(
@@ -199,7 +221,9 @@ impl EndpointSettings {
                 MAX_DESCRIPTION,
                 "at most 1000 characters",
             )?,
-            events: filter(self.events.unwrap_or_default())?,
+            events: subscribed(self.events.unwrap_or_default())?,
+            channels: ChannelName::set(self.channels.unwrap_or_default())?,
+            filter: self.filter.as_ref().map(ContentFilter::parse).transpose()?,
             policy: self.policy.map_or(usual.policy, |EndpointPolicy(policy)| policy),
             timeout: span("timeout", self.timeout.unwrap_or(usual.timeout), TIMEOUT)?,
             pace,
@@ -210,6 +234,7 @@ impl EndpointSettings {
                 self.disable_after.unwrap_or(usual.disable_after),
                 DISABLE_AFTER,
             )?,
+            labels,
             secrets,
             headers,
             auth: self.auth.map(AuthSettings::into_auth),
@@ -279,7 +304,7 @@ fn short(field: &'static str, text: String, limit: usize, bound: &str) -> Result
     if text.chars().count() <= limit { Ok(text) } else { Err(Error::invalid(field, text, bound)) }
 }
 
-fn filter(mut events: Vec<EventType>) -> Result<EventFilter, Error> {
+fn subscribed(mut events: Vec<EventPattern>) -> Result<EventFilter, Error> {
     events.sort_unstable();
     events.dedup();
     match events.len() {
@@ -305,9 +330,15 @@ pub(in super::super) struct EndpointView {
     #[schema(example = "https://example.com/webhooks")]
     url: String,
     description: String,
-    /// The types that it gets; none means all.
-    #[schema(value_type = Vec<EventTypeText>)]
-    events: Vec<EventType>,
+    /// The types that it gets, as patterns; none means all.
+    #[schema(value_type = Vec<EventPatternText>)]
+    events: Vec<EventPattern>,
+    /// The channels that it receives; none means all messages.
+    #[schema(value_type = Vec<ChannelNameText>)]
+    channels: Vec<ChannelName>,
+    /// The filter that payloads must pass, if there is one.
+    #[schema(value_type = Option<ContentFilterJson>)]
+    filter: Option<Value>,
     #[schema(value_type = PolicyText)]
     policy: EndpointPolicy,
     /// The longest time that one attempt may take.
@@ -332,6 +363,11 @@ pub(in super::super) struct EndpointView {
     disable_after: Span,
     /// The headers of every attempt. Secret values are shown as `********`.
     headers: BTreeMap<String, String>,
+    /// The caller's own id for it.
+    #[schema(value_type = Option<ExternalIdText>)]
+    uid: Option<ExternalId>,
+    /// Texts by name, for the caller's own use.
+    metadata: BTreeMap<String, String>,
     /// Its credentials, without their secrets.
     auth: Option<AuthView>,
     #[schema(value_type = TimestampText)]
@@ -357,6 +393,8 @@ impl EndpointView {
             url: endpoint.url.clone(),
             description: endpoint.description.clone(),
             events,
+            channels: endpoint.channels.clone(),
+            filter: endpoint.filter.as_ref().map(ContentFilter::to_json),
             policy: EndpointPolicy(endpoint.policy),
             timeout: endpoint.timeout,
             concurrency: endpoint.pace.concurrency,
@@ -366,6 +404,8 @@ impl EndpointView {
             permanent: endpoint.permanent.clone(),
             disable_after: endpoint.disable_after,
             headers: secret::shown_headers(&endpoint.headers),
+            uid: endpoint.labels.uid.clone(),
+            metadata: endpoint.labels.metadata.clone(),
             auth: endpoint.auth.as_ref().map(AuthView::from),
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),

@@ -151,6 +151,11 @@ impl Settings {
         let rate = pace.rate.map_or("no cap".into(), |rate| format!("at most {rate} a second"));
         let lines = vec![
             ("Events", events(&endpoint.events)),
+            ("Channels", channels(endpoint)),
+            (
+                "Filter",
+                endpoint.filter.as_ref().map_or("none".into(), |it| it.to_json().to_string()),
+            ),
             ("Timeout of an attempt", endpoint.timeout.to_string()),
             ("At once", pace.concurrency.to_string()),
             ("Rate", rate),
@@ -188,6 +193,13 @@ fn events(events: &EventFilter) -> String {
         EventFilter::Only(types) if types.is_empty() => "none".into(),
         EventFilter::Only(types) => types.iter().map(|t| t.as_str()).collect::<Vec<_>>().join(", "),
     }
+}
+
+fn channels(endpoint: &Endpoint) -> String {
+    if endpoint.channels.is_empty() {
+        return "all".into();
+    }
+    endpoint.channels.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn statuses(endpoint: &Endpoint) -> String {

@@ -165,6 +165,7 @@ impl Sample {
             keys: Vec::new(),
             slots: std::num::NonZeroU32::MIN,
             created_at: self.now,
+            labels: Default::default(),
         }
     }
 
@@ -175,6 +176,9 @@ impl Sample {
             url: self.text("https://hooks.customer.example/stagger/in"),
             description: self.text("Ledger of the second region"),
             events: EventFilter::Only(vec!["invoice.paid".parse().unwrap()]),
+            channels: Vec::new(),
+            filter: None,
+            labels: Default::default(),
             policy: Policy::webhook(),
             timeout: Span::from_secs(30),
             pace: Pace::default(),
@@ -198,6 +202,7 @@ impl Sample {
                     sensitive: true,
                 },
             ],
+            auth: None,
             created_at: self.now,
             updated_at: self.now,
         }

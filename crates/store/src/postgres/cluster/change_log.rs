@@ -11,7 +11,7 @@ use super::super::row::get;
 use super::super::statement::DbError;
 use super::super::writer::Changes;
 use super::super::{lookups, statement};
-use crate::{ChangeLog, Error, SettingChange};
+use crate::{ChangeLog, EncryptionKeys, Error, SettingChange};
 
 /// Changes that are kept: a node that has missed more reads all settings anew, which is hardly
 /// slower then.
@@ -52,6 +52,7 @@ impl Changes<'_> {
 pub(in super::super) async fn since(
     loan: &mut PooledClient,
     after: u64,
+    keys: &EncryptionKeys,
 ) -> Result<ChangeLog, DbError> {
     let moment = loan
         .build_transaction()
@@ -61,7 +62,7 @@ pub(in super::super) async fn since(
         .await?;
     let to = last(&moment).await?;
     let changes = match numbers(&moment, after, to).await? {
-        Some(changed) => Some(resolve(&moment, &changed).await?),
+        Some(changed) => Some(resolve(&moment, &changed, keys).await?),
         None => None,
     };
     moment.commit().await?;
@@ -109,6 +110,7 @@ async fn numbers(
 async fn resolve(
     moment: &Transaction<'_>,
     changed: &[Changed],
+    keys: &EncryptionKeys,
 ) -> Result<Vec<SettingChange>, DbError> {
     let (mut applications, mut endpoints) = (Vec::new(), Vec::new());
     for change in changed {
@@ -120,7 +122,7 @@ async fn resolve(
     let (applications, endpoints) = tokio::try_join!(
         biased;
         lookups::applications(moment, Some(&applications)),
-        lookups::endpoints(moment, Some(&endpoints)),
+        lookups::endpoints(moment, Some(&endpoints), keys),
     )?;
     let mut applications: BTreeMap<_, _> = applications.into_iter().map(|it| (it.id, it)).collect();
     let mut endpoints: BTreeMap<_, _> = endpoints.into_iter().map(|it| (it.0.id, it)).collect();

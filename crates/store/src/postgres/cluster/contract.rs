@@ -114,7 +114,7 @@ impl Cluster for PostgresStore {
 
     async fn changes_since(&self, after: u64) -> Result<ChangeLog, Error> {
         let mut loan = self.pool.lend().await?;
-        let told = self.pool.bounded(change_log::since(&mut loan, after)).await;
+        let told = self.pool.bounded(change_log::since(&mut loan, after, self.writer.keys())).await;
         Ok(loan.end(told)?)
     }
 

@@ -51,6 +51,36 @@ pub(crate) async fn pruned_keys_can_be_used_again(store: &dyn DeliveryStore) {
     assert_eq!((again[0].id, again[0].repeated), (msg(2), false));
 }
 
+pub(crate) async fn a_finished_message_is_deleted_with_all_of_it(store: &dyn DeliveryStore) {
+    let fence = furnish(store).await;
+    store.accept(vec![keyed(1, 1, &[1, 2], "k"), message(2, 1, &[1])]).await.unwrap();
+    let made = |to| Settlement {
+        attempt: Some(attempt(1, to, 1, Verdict::Ok)),
+        ..settled(1, to, 1, Delivered, 5)
+    };
+    store.settle(fence, vec![made(1)]).await.unwrap();
+    let refused = store.delete_message(msg(1)).await.unwrap_err();
+    assert!(refused.is_conflict(), "a delivery is open");
+    assert!(store.payload(msg(1)).await.unwrap().is_some());
+    store.settle(fence, vec![made(2)]).await.unwrap();
+    assert!(store.delete_message(msg(1)).await.unwrap());
+    assert!(
+        !store.delete_message(msg(1)).await.unwrap()
+            && !store.delete_message(msg(9)).await.unwrap()
+    );
+    assert_eq!(store.message(msg(1)).await.unwrap(), None);
+    assert_eq!(store.payload(msg(1)).await.unwrap(), None);
+    assert_eq!(store.deliveries_of(msg(1)).await.unwrap(), []);
+    assert_eq!(store.attempts(msg(1), ep(1)).await.unwrap(), []);
+    let counts = store.counts(None).await.unwrap();
+    assert_eq!((counts.of(Delivered), counts.of(Pending)), (0, 1));
+    // A late settlement brings nothing back, and the key is free.
+    store.settle(fence, vec![made(1)]).await.unwrap();
+    assert_eq!(store.deliveries_of(msg(1)).await.unwrap(), []);
+    let again = store.accept(vec![keyed(3, 1, &[1], "k")]).await.unwrap();
+    assert!(!again[0].repeated);
+}
+
 pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept((1..=4).map(|n| message(n, 1, &[1, 2])).collect()).await.unwrap();

@@ -165,6 +165,8 @@ pub(crate) async fn a_message_keeps_the_trace_of_its_producer(store: &dyn Delive
     let listed = store.messages(app(1), MessageFilter::default(), page(9)).await.unwrap();
     let traced = listed.items.iter().filter(|message| message.trace.is_some()).count();
     assert_eq!((listed.items.len(), traced), (3, 2));
+    let in_channels = listed.items.iter().filter(|message| !message.channels.is_empty()).count();
+    assert_eq!(in_channels, 1, "message 15");
 }
 
 pub(crate) async fn a_repeated_key_answers_the_first_id(store: &dyn DeliveryStore) {

@@ -44,6 +44,7 @@ macro_rules! suite {
             pruning_takes_finished_messages_oldest_first,
             pruning_looks_again_at_what_has_finished_since,
             pruned_keys_can_be_used_again,
+            a_finished_message_is_deleted_with_all_of_it,
             counts_follow_every_change,
             the_audit_log_has_the_newest_entries_first,
             an_open_store_can_write,

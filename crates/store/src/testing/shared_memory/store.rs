@@ -257,6 +257,13 @@ impl DeliveryStore for SharedMemoryStore {
         Ok(pruned)
     }
 
+    async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
+        let (mut state, mut tables) = (self.state(), self.tables());
+        let deleted = tables.delete_finished(id);
+        state.forget_deleted(&tables);
+        deleted
+    }
+
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
         self.rows.record_audit(entry).await
     }
