@@ -16,6 +16,7 @@ mod upstream;
 pub use fault::SettingsFault;
 pub use headers::{HeaderSource, HeaderValueSource};
 pub use limits::ProxyLimits;
+pub use policy::read as read_policy;
 pub use retry::{AddedKey, RetryRules};
 pub use route::{HostPattern, RouteSettings, RouteTarget, UpstreamProtocol};
 pub use settings::ProxySettings;
