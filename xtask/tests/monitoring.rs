@@ -16,9 +16,9 @@ fn expressions(page: &Value, found: &mut Vec<String>) {
         Value::Object(map) => {
             for (key, value) in map {
                 match value.as_str().filter(|_| key == "expr") {
-                    Some(text) => found.push(
-                        text.replace("$__rate_interval", "5m").replace("$__range", "3h"),
-                    ),
+                    Some(text) => {
+                        found.push(text.replace("$__rate_interval", "5m").replace("$__range", "3h"))
+                    }
                     None => expressions(value, found),
                 }
             }
@@ -62,7 +62,8 @@ fn every_expression_is_promql_about_our_metrics() {
         assert!(all.len() >= 10, "{}: {} expressions", path.display(), all.len());
         for expression in all {
             let parsed = parse(&expression);
-            let parsed = parsed.unwrap_or_else(|why| panic!("{}: {expression}: {why}", path.display()));
+            let parsed =
+                parsed.unwrap_or_else(|why| panic!("{}: {expression}: {why}", path.display()));
             let mut names = Vec::new();
             selected(&parsed, &mut names);
             assert!(!names.is_empty(), "{expression} selects nothing");

@@ -70,7 +70,10 @@ fn every_route_names_its_source_and_a_missing_listener_is_said() {
     let flat = page.replace("\n#   ", " ");
     assert!(flat.starts_with("# Imported from istio by `stagger import --to routes`.\n"), "{page}");
     assert!(flat.contains("# spec.http.0.match.0\n[route.read]\n"), "{page}");
-    assert!(flat.contains("[proxy]\n# No listener in the settings of read, read-2, rest, partner"), "{page}");
+    assert!(
+        flat.contains("[proxy]\n# No listener in the settings of read, read-2, rest, partner"),
+        "{page}"
+    );
     assert!(flat.contains("# not imported: spec.http.0.match.2.headers = "), "{page}");
     let settings = ProxySettings::parse("routes.toml", &page).expect("good settings");
     assert!(settings.routes.iter().all(|route| route.listen.to_string() == "127.0.0.1:7878"));

@@ -39,7 +39,9 @@ impl RoutesFolder {
 /// Findings: the policy, the code and the line.
 fn found(page: &Value) -> Vec<(String, String, u64)> {
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    let row = |row: &Value| (text(row, "policy"), text(row, "code"), row["line"].as_u64().expect("a line"));
+    let row = |row: &Value| {
+        (text(row, "policy"), text(row, "code"), row["line"].as_u64().expect("a line"))
+    };
     page["findings"].as_array().expect("a list").iter().map(row).collect()
 }
 
@@ -80,7 +82,10 @@ fn a_policy_and_a_route_of_one_name_were_one_in_reports() {
     assert_eq!(found(&folder.lint("#route.a")), [row("route.a", "no-jitter", 7)]);
     let shown = stagger(&["lint", &folder.file()]);
     let shown = String::from_utf8(shown.stdout).expect("UTF-8");
-    assert!(shown.contains("= note: in policy a\n") && shown.contains("= note: in route a\n"), "{shown}");
+    assert!(
+        shown.contains("= note: in policy a\n") && shown.contains("= note: in route a\n"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -97,7 +102,9 @@ fn a_route_is_found_by_its_own_name_where_no_policy_has_it() {
 #[test]
 fn hints_of_a_route_hold_for_the_destination_as_in_the_proxy() {
     let routes = |scope: &str| {
-        format!("[route.a]\nupstream = 'http://a'\npolicy = {{ hints = {{ max = '60s'{scope} }} }}\n")
+        format!(
+            "[route.a]\nupstream = 'http://a'\npolicy = {{ hints = {{ max = '60s'{scope} }} }}\n"
+        )
     };
     let explained = |name: &str, scope: &str| {
         let folder = RoutesFolder::new(name, &routes(scope));
@@ -105,7 +112,8 @@ fn hints_of_a_route_hold_for_the_destination_as_in_the_proxy() {
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let shared = "holds all calls to the destination";
-    let plain = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\u{a0}', " ");
+    let plain =
+        |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\u{a0}', " ");
     assert!(plain(explained("shared", "")).contains(shared));
     assert!(!plain(explained("own", ", scope = 'call'")).contains(shared));
 }
@@ -118,7 +126,8 @@ fn what_the_proxy_refuses_looked_clean() {
     let said = page["refused"][0]["message"].as_str().expect("a message");
     assert!(said.contains("did you mean max_in_flight?"), "{said}");
     assert_eq!((&page["refused"][0]["line"], &page["errors"]), (&3.into(), &1.into()));
-    let folder = RoutesFolder::new("lost", "[route.a]\nupstream = 'http://a'\npolicy = 'gone.toml#x'\n");
+    let folder =
+        RoutesFolder::new("lost", "[route.a]\nupstream = 'http://a'\npolicy = 'gone.toml#x'\n");
     let page = folder.lint("");
     assert!(page.to_string().contains("gone.toml"), "{page}");
     assert_eq!(page["refused"][0]["line"], 3);
@@ -136,7 +145,8 @@ fn a_tunnel_was_judged_by_retries_that_it_does_not_make() {
 #[test]
 fn an_attempt_longer_than_the_deadline_leaves_no_time_for_another() {
     let of = |timeout: &str| {
-        let policy = format!("policy.limits = {{ deadline = '5s', attempt_timeout = '{timeout}' }}");
+        let policy =
+            format!("policy.limits = {{ deadline = '5s', attempt_timeout = '{timeout}' }}");
         let routes = format!("[route.a]\nupstream = 'http://a'\n{policy}\n");
         found(&RoutesFolder::new(&format!("timeout-{timeout}"), &routes).lint(""))
     };

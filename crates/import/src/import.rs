@@ -76,11 +76,14 @@ pub fn import_routes(
     documents: &[SettingsDocument],
     from: Option<ImportSource>,
 ) -> Result<ImportedRoutes, ImportError> {
-    let formats = ROUTE_FORMATS.iter().filter(|format| from.is_none_or(|from| from == format.source));
+    let formats =
+        ROUTE_FORMATS.iter().filter(|format| from.is_none_or(|from| from == format.source));
     let formats: Vec<&RouteFormat> = formats.collect();
-    let named = ROUTE_FORMATS.iter().map(|format| format.source.name()).collect::<Vec<_>>().join(" or ");
+    let named =
+        ROUTE_FORMATS.iter().map(|format| format.source.name()).collect::<Vec<_>>().join(" or ");
     if let (Some(from), []) = (from, formats.as_slice()) {
-        let bound = format!("{named}: settings of other products do not name the servers of their routes");
+        let bound =
+            format!("{named}: settings of other products do not name the servers of their routes");
         return Err(ImportError::new("from", from, bound));
     }
     let pages = pages(documents);

@@ -125,8 +125,10 @@ impl ImportedRoute {
     /// Whether every request of the other route with the same host is one of this.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let own = self.path.trim_end_matches('/');
-        let below =
-            other.path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let below = other
+            .path
+            .strip_prefix(own)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.listen == other.listen && below && (!self.exact || self.path == other.path)
     }
 }

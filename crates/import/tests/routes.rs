@@ -23,16 +23,25 @@ fn a_route_of_envoy_is_joined_to_its_listener_and_its_cluster() {
     assert_eq!(names, ["orders", "search", "grpc", "shop"]);
     let orders = &found.routes[0];
     assert_eq!(orders.listen.as_deref(), Some("127.0.0.1:10000"));
-    assert_eq!((orders.host.as_slice(), orders.path.as_str()), (&["shop.example".to_owned(), "*.shop.example".to_owned()][..], "/orders/"));
+    assert_eq!(
+        (orders.host.as_slice(), orders.path.as_str()),
+        (&["shop.example".to_owned(), "*.shop.example".to_owned()][..], "/orders/")
+    );
     assert_eq!(orders.upstream, ["https://10.0.0.7:8443/v2", "https://10.0.0.8:8443/v2"]);
     assert!(orders.strip_path && !orders.keep_host);
     assert_eq!(orders.http, Some("2"));
-    assert_eq!((orders.max_in_flight, orders.connect_timeout), (Some(200), Some(Span::from_millis(250))));
+    assert_eq!(
+        (orders.max_in_flight, orders.connect_timeout),
+        (Some(200), Some(Span::from_millis(250)))
+    );
     let tls = orders.tls.as_ref().expect("TLS");
     assert_eq!(tls.public_roots, Some(false));
     assert_eq!(tls.ca_file.as_deref(), Some("/etc/ca.pem"));
     assert_eq!(tls.server_name.as_deref(), Some("orders.internal"));
-    assert_eq!((tls.cert_file.as_deref(), tls.key_file.as_deref()), (Some("/etc/tls.crt"), Some("/etc/tls.key")));
+    assert_eq!(
+        (tls.cert_file.as_deref(), tls.key_file.as_deref()),
+        (Some("/etc/tls.crt"), Some("/etc/tls.key"))
+    );
     assert_eq!(orders.headers.get("x-tenant").map(String::as_str), Some("blue"));
     assert_eq!(orders.retry.methods, ["GET", "HEAD"]);
     assert_eq!(orders.retry.replay_limit, Some(4096));
@@ -105,7 +114,9 @@ fn a_discovered_route_configuration_has_the_address_of_the_listener_that_names_i
     assert!(notes.contains("repeats requests of every method"), "{notes}");
     let lost = routes(&format!("{}---\n{config}", listener.replace("shop", "other")));
     assert_eq!(lost.routes[0].listen, None);
-    assert!(left(&lost).iter().any(|left| left.contains("a route configuration that is in the files")));
+    assert!(
+        left(&lost).iter().any(|left| left.contains("a route configuration that is in the files"))
+    );
 }
 
 #[test]
@@ -120,12 +131,18 @@ fn a_virtual_service_is_a_route_for_each_match_with_the_tls_of_its_rule() {
     assert_eq!(found.routes[1].retry.methods, ["GET"]);
     assert_eq!(read.upstream, ["http://reviews.shop.svc.cluster.local:9080"]);
     let limits = read.policy.limits();
-    assert_eq!((limits.max_attempts(), limits.attempt_timeout()), (Some(4), Some(Span::from_millis(1500))));
+    assert_eq!(
+        (limits.max_attempts(), limits.attempt_timeout()),
+        (Some(4), Some(Span::from_millis(1500)))
+    );
     assert_eq!(found.routes[2].policy.limits().max_attempts(), Some(3), "Istio's default");
     let partner = &found.routes[3];
     assert_eq!(partner.upstream, ["https://api.partner.example:8443/v1"]);
     let tls = partner.tls.as_ref().expect("TLS");
-    assert_eq!((tls.server_name.as_deref(), tls.cert_file.as_deref()), (Some("api.partner.example"), Some("/etc/tls.crt")));
+    assert_eq!(
+        (tls.server_name.as_deref(), tls.cert_file.as_deref()),
+        (Some("api.partner.example"), Some("/etc/tls.crt"))
+    );
     assert_eq!(partner.connect_timeout, Some(Span::from_secs(2)));
     assert!(partner.policy.breaker().is_some());
     assert_eq!(partner.headers.get("x-team").map(String::as_str), Some("shop"));

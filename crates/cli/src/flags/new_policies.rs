@@ -130,8 +130,8 @@ pub(crate) struct ImportFlags {
     #[arg(long, value_name = "FORMAT", value_parser = names(ImportSource::all()), hide_possible_values = true)]
     pub(crate) from: Option<ImportSource>,
 
-    /// The file to write
-    #[arg(long, value_enum, value_name = "FILE", default_value_t = ImportTarget::Policies)]
+    /// The file to make of them
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = ImportTarget::Policies)]
     pub(crate) to: ImportTarget,
 
     /// The form of the output

@@ -64,7 +64,9 @@ impl Surveyed<'_> {
             Some(route) if of_policy && route.names_policy => {
                 place("policy", &route.table).unwrap_or_else(|| route.table.span())
             }
-            Some(route) if !of_policy => place(key, &route.table).unwrap_or_else(|| route.table.span()),
+            Some(route) if !of_policy => {
+                place(key, &route.table).unwrap_or_else(|| route.table.span())
+            }
             _ => self.place(key),
         }
     }
@@ -85,7 +87,8 @@ impl Surveyed<'_> {
 
     /// The findings of the policy and of its route, each with its place.
     pub(crate) fn findings(&self, setting: &Setting) -> Vec<(Range<usize>, PolicyFinding)> {
-        let own = if self.is_own() { stagger_explain::lint(&self.policy, setting) } else { Vec::new() };
+        let own =
+            if self.is_own() { stagger_explain::lint(&self.policy, setting) } else { Vec::new() };
         let own = own.into_iter().filter(|finding| !self.is_tunnel() || of_breaker(finding));
         let facts = self.route.as_ref().map(|route| &route.facts);
         let of_route = facts.map(|facts| stagger_explain::lint_route(&self.policy, facts));
@@ -226,7 +229,8 @@ impl<'t> Survey<'t> {
         let tables: Vec<_> = tables.filter_map(|(_, value)| value.get_ref().as_table()).collect();
         for route in &settings.routes {
             let named = tables.iter().find_map(|table| table.get(route.name.as_str()));
-            let Some((value, table)) = named.and_then(|it| Some((it, it.get_ref().as_table()?))) else {
+            let Some((value, table)) = named.and_then(|it| Some((it, it.get_ref().as_table()?)))
+            else {
                 continue;
             };
             let written = table.get("policy");
@@ -290,12 +294,22 @@ impl<'t> Survey<'t> {
         let mut rest = table.clone();
         let mut refused = false;
         loop {
-            let built =
-                if self.of_proxy { read_policy(&path, &rest) } else { engine::<Policy>(&path, &rest) };
+            let built = if self.of_proxy {
+                read_policy(&path, &rest)
+            } else {
+                engine::<Policy>(&path, &rest)
+            };
             match built {
                 Ok(policy) if !refused => {
                     let (table, route) = (table.clone(), None);
-                    return self.policies.push(Surveyed { name, path, policy, calls, route, table });
+                    return self.policies.push(Surveyed {
+                        name,
+                        path,
+                        policy,
+                        calls,
+                        route,
+                        table,
+                    });
                 }
                 Ok(_) => return,
                 Err(flaw) => {

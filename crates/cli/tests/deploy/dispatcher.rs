@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::manifests::{
     Kustomized, arguments, deploy, is_confined, list, named, pre_stop, probed, text, value_of,
 };
-use super::processes::{Listening, has_flags, stagger};
+use super::processes::{ListeningProcess, has_flags, stagger};
 
 const BASE: &str = "kubernetes/dispatcher/base";
 const POSTGRES: &str = "kubernetes/dispatcher/postgres";
@@ -37,7 +37,12 @@ fn the_settings_are_good_and_the_flags_and_variables_are_known() {
         let data = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("dispatcher-check");
         fs::create_dir_all(&data).expect("a temporary folder");
         let checked = stagger(&[
-            "serve", "--config", &file.display().to_string(), "--data", &data.display().to_string(), "--check",
+            "serve",
+            "--config",
+            &file.display().to_string(),
+            "--data",
+            &data.display().to_string(),
+            "--check",
         ]);
         assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
         has_flags(&arguments(container(&whole)));
@@ -62,14 +67,20 @@ fn ports_labels_and_probes_name_the_same_things() {
     assert_eq!(*port, listen.port());
     assert!(listen.ip().is_unspecified(), "a Service reaches the address of the pod");
     let service = whole.kind("Service");
-    named(&container(&whole)["ports"], service["spec"]["ports"][0]["targetPort"].as_str().expect("a name"));
+    named(
+        &container(&whole)["ports"],
+        service["spec"]["ports"][0]["targetPort"].as_str().expect("a name"),
+    );
     let template = &whole.kind("StatefulSet")["spec"]["template"]["metadata"];
     assert_eq!(service["spec"]["selector"], template["labels"]);
-    assert_eq!(whole.kind("PodDisruptionBudget")["spec"]["selector"]["matchLabels"], template["labels"]);
+    assert_eq!(
+        whole.kind("PodDisruptionBudget")["spec"]["selector"]["matchLabels"],
+        template["labels"]
+    );
     assert_eq!(whole.kind("StatefulSet")["spec"]["serviceName"], service["metadata"]["name"]);
     assert_eq!(template["annotations"]["prometheus.io/port"], listen.port().to_string());
 
-    let node = Listening::start(&["serve", "--memory", "--listen", "127.0.0.1:0"], 1);
+    let node = ListeningProcess::start(&["serve", "--memory", "--listen", "127.0.0.1:0"], 1);
     node.answers(&probed(container(&whole)));
     node.answers(&[template["annotations"]["prometheus.io/path"].as_str().expect("a path")]);
 }
@@ -81,7 +92,10 @@ fn attempts_in_flight_have_time_to_end() {
     let grace: stagger::Span = table["grace"].as_str().expect("a time").parse().expect("a time");
     let stop = pre_stop(container(&whole));
     let period = pod(&whole)["terminationGracePeriodSeconds"].as_u64().expect("seconds");
-    assert!(stop > 0 && period > grace.as_secs_ceil() + stop, "{period} s for {stop} s and {grace}");
+    assert!(
+        stop > 0 && period > grace.as_secs_ceil() + stop,
+        "{period} s for {stop} s and {grace}"
+    );
 }
 
 #[test]

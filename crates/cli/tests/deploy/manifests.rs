@@ -16,7 +16,8 @@ pub(crate) fn text(file: &Path) -> String {
 }
 
 pub(crate) fn yaml(file: &Path) -> Value {
-    serde_saphyr::from_str(&text(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+    serde_saphyr::from_str(&text(file))
+        .unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
 /// The files below a folder that end like this.
@@ -196,12 +197,16 @@ pub(crate) fn is_confined(workload: &Value) {
         assert_eq!(context["readOnlyRootFilesystem"], true, "{name}");
         assert_eq!(context["capabilities"]["drop"][0], "ALL", "{name}");
         let resources = &container["resources"];
-        assert!(quantity(&resources["requests"]["memory"]) <= quantity(&resources["limits"]["memory"]), "{name}");
+        assert!(
+            quantity(&resources["requests"]["memory"]) <= quantity(&resources["limits"]["memory"]),
+            "{name}"
+        );
         for mount in list(&container["volumeMounts"]) {
             let known = [&pod["volumes"], &workload["spec"]["volumeClaimTemplates"]];
-            let names = known.iter().flat_map(|all| list(all)).filter_map(|it| {
-                it["name"].as_str().or(it["metadata"]["name"].as_str())
-            });
+            let names = known
+                .iter()
+                .flat_map(|all| list(all))
+                .filter_map(|it| it["name"].as_str().or(it["metadata"]["name"].as_str()));
             let is = |name: &str| mount["name"] == name;
             assert_eq!(names.filter(|name| is(name)).count(), 1, "{name}: {mount}");
         }
@@ -235,15 +240,20 @@ fn the_image_has_one_version_in_all_kustomizations() {
 /// Skipped, with a note, where kubectl is not installed.
 #[test]
 fn kustomize_makes_of_each_folder_what_these_tests_look_at() {
-    for below in ["kubernetes/sidecar", "kubernetes/dispatcher/base", "kubernetes/dispatcher/postgres"] {
+    for below in
+        ["kubernetes/sidecar", "kubernetes/dispatcher/base", "kubernetes/dispatcher/postgres"]
+    {
         let folder = deploy(below);
         let Some(page) = kustomize(&folder) else { return };
         let rendered: Vec<Value> = serde_saphyr::from_multiple(&page).expect("YAML");
         let own = Kustomized::of(&folder);
         for resource in &own.resources {
             let same = |it: &&Value| it["kind"] == resource["kind"];
-            let theirs = rendered.iter().find(same).unwrap_or_else(|| panic!("no {}", resource["kind"]));
-            let spec = |it: &Value| it["spec"].as_object().map(|spec| spec.keys().cloned().collect::<Vec<_>>());
+            let theirs =
+                rendered.iter().find(same).unwrap_or_else(|| panic!("no {}", resource["kind"]));
+            let spec = |it: &Value| {
+                it["spec"].as_object().map(|spec| spec.keys().cloned().collect::<Vec<_>>())
+            };
             assert_eq!(spec(resource), spec(theirs), "{below}: {}", resource["kind"]);
             assert_eq!(resource["spec"]["replicas"], theirs["spec"]["replicas"]);
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::manifests::{deploy, files, list, text, yaml};
-use super::processes::Listening;
+use super::processes::ListeningProcess;
 
 /// Labels that Prometheus adds, and that of histograms.
 const OF_PROMETHEUS: [&str; 3] = ["job", "instance", "le"];
@@ -21,21 +21,26 @@ fn exported(page: &str) -> Exported {
         if let Some(family) = line.strip_prefix("# TYPE ") {
             exported.entry(family.split(' ').next().expect("a name").to_owned()).or_default();
         }
-        let Some((name, rest)) = line.split_once(['{', ' ']).filter(|_| line.starts_with("stagger_")) else {
+        let Some((name, rest)) =
+            line.split_once(['{', ' ']).filter(|_| line.starts_with("stagger_"))
+        else {
             continue;
         };
         let labels = exported.entry(name.to_owned()).or_default();
         let Some((inside, _)) = rest.rsplit_once('}') else { continue };
         for pair in inside.split("\",") {
             let (label, value) = pair.split_once("=\"").expect("a label");
-            labels.entry(label.to_owned()).or_default().insert(value.trim_end_matches('"').to_owned());
+            labels
+                .entry(label.to_owned())
+                .or_default()
+                .insert(value.trim_end_matches('"').to_owned());
         }
     }
     exported
 }
 
 fn of_dispatcher() -> Exported {
-    let node = Listening::start(&["serve", "--memory", "--listen", "127.0.0.1:0"], 1);
+    let node = ListeningProcess::start(&["serve", "--memory", "--listen", "127.0.0.1:0"], 1);
     exported(&node.get("/metrics"))
 }
 
@@ -46,7 +51,7 @@ fn of_proxy() -> Exported {
     let routes = "[proxy]\nlisten = '127.0.0.1:0'\nadmin = '127.0.0.1:0'\n[route.a]\nupstream = 'http://127.0.0.1:9'\n\
                   policy = { breaker = { consecutive = 5 }, rate_limit = { rate = 5 } }\n";
     std::fs::write(&file, routes).expect("writable");
-    let proxy = Listening::start(&["proxy", "--config", &file.display().to_string()], 2);
+    let proxy = ListeningProcess::start(&["proxy", "--config", &file.display().to_string()], 2);
     exported(&proxy.get("/metrics"))
 }
 
@@ -93,7 +98,8 @@ fn matchers(expression: &str) -> Vec<(&str, Option<&str>)> {
 
 /// Labels of `by (...)`.
 fn grouped(expression: &str) -> Vec<&str> {
-    let parts = expression.split("by (").skip(1).map(|part| part.split(')').next().expect("a part"));
+    let parts =
+        expression.split("by (").skip(1).map(|part| part.split(')').next().expect("a part"));
     parts.flat_map(|inside| inside.split(", ")).collect()
 }
 
@@ -105,20 +111,26 @@ fn faults(exported: &Exported, page: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     for (title, expression) in &all {
         // `label_values(METRIC, LABEL)` of a variable has its metric first.
-        let names: Vec<&str> = metrics(expression).into_iter().filter(|it| !labels.contains_key(&(*it).to_owned())).collect();
+        let names: Vec<&str> = metrics(expression)
+            .into_iter()
+            .filter(|it| !labels.contains_key(&(*it).to_owned()))
+            .collect();
         let unknown = names.iter().filter(|name| !exported.contains_key(**name));
         faults.extend(unknown.map(|name| format!("{title}: no metric {name}")));
         if names.is_empty() && metrics(expression).is_empty() && !expression.starts_with("up{") {
             faults.push(format!("{title}: no metric in {expression}"));
         }
-        let known = |label: &str| OF_PROMETHEUS.contains(&label) || labels.contains_key(&label.to_owned());
+        let known =
+            |label: &str| OF_PROMETHEUS.contains(&label) || labels.contains_key(&label.to_owned());
         for label in grouped(expression).into_iter().filter(|label| !known(label)) {
             faults.push(format!("{title}: no label {label}"));
         }
         for (label, value) in matchers(expression) {
-            let wrong = value.filter(|_| !OF_PROMETHEUS.contains(&label) && label != "route").filter(|value| {
-                labels.get(&label.to_owned()).is_none_or(|values| !values.contains(*value))
-            });
+            let wrong = value
+                .filter(|_| !OF_PROMETHEUS.contains(&label) && label != "route")
+                .filter(|value| {
+                    labels.get(&label.to_owned()).is_none_or(|values| !values.contains(*value))
+                });
             if !known(label) || wrong.is_some() {
                 faults.push(format!("{title}: {label} is never {value:?}"));
             }
@@ -142,7 +154,8 @@ fn every_metric_of_dashboards_and_alerts_is_exported() {
 
 #[test]
 fn a_metric_that_nothing_exports_is_found() {
-    let page = "# TYPE stagger_calls_total counter\nstagger_calls_total{route=\"a\",state=\"open\"} 1\n";
+    let page =
+        "# TYPE stagger_calls_total counter\nstagger_calls_total{route=\"a\",state=\"open\"} 1\n";
     let exported = exported(page);
     let rule = |expr: &str| serde_json::json!({ "alert": "A", "expr": expr });
     let rules = |expr: &str| Value::Array(vec![rule(expr); 10]);
@@ -163,8 +176,14 @@ fn panels_have_places_of_their_own_and_alerts_say_what_to_do() {
         let mut ids = BTreeSet::new();
         for panel in list(&page["panels"]) {
             let title = &panel["title"];
-            assert!(ids.insert(panel["id"].as_u64().expect("a number")), "{title}: its id is taken");
-            assert!(panel["description"].as_str().is_some_and(|text| text.ends_with('.')), "{title}");
+            assert!(
+                ids.insert(panel["id"].as_u64().expect("a number")),
+                "{title}: its id is taken"
+            );
+            assert!(
+                panel["description"].as_str().is_some_and(|text| text.ends_with('.')),
+                "{title}"
+            );
             let at = |key: &str| panel["gridPos"][key].as_u64().expect("a number");
             assert!(at("x") + at("w") <= 24, "{title}");
             for x in at("x")..at("x") + at("w") {
@@ -178,7 +197,8 @@ fn panels_have_places_of_their_own_and_alerts_say_what_to_do() {
     for file in files(&deploy("monitoring"), "yaml") {
         let rules = yaml(&file);
         let rules = list(&rules["groups"][0]["rules"]);
-        let names: BTreeSet<&str> = rules.iter().map(|rule| rule["alert"].as_str().expect("a name")).collect();
+        let names: BTreeSet<&str> =
+            rules.iter().map(|rule| rule["alert"].as_str().expect("a name")).collect();
         assert_eq!(names.len(), rules.len(), "each alert has its own name");
         for rule in rules {
             let severity = rule["labels"]["severity"].as_str();

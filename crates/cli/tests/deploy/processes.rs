@@ -30,13 +30,13 @@ pub(crate) fn has_flags(arguments: &[&str]) {
 }
 
 /// A process that listens, and ends with the test.
-pub(crate) struct Listening {
+pub(crate) struct ListeningProcess {
     child: Child,
     /// The address behind each `on http://` that it has printed.
     addresses: Vec<String>,
 }
 
-impl Listening {
+impl ListeningProcess {
     /// Starts it and waits until it has printed so many addresses.
     pub(crate) fn start(args: &[&str], addresses: usize) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stagger"))
@@ -78,7 +78,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListeningProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -7,9 +7,10 @@ use serde_json::Value;
 use stagger_proxy::config::{HeaderValueSource, ProxySettings};
 
 use super::manifests::{
-    Kustomized, arguments, deploy, is_confined, list, named, pre_stop, probed, quantity, text, value_of,
+    Kustomized, arguments, deploy, is_confined, list, named, pre_stop, probed, quantity, text,
+    value_of,
 };
-use super::processes::{Listening, has_flags, stagger};
+use super::processes::{ListeningProcess, has_flags, stagger};
 
 struct Sidecar {
     whole: Kustomized,
@@ -80,7 +81,7 @@ fn probes_reach_the_admin_address_and_programs_the_loopback_one() {
         .replace(&listen.to_string(), "127.0.0.1:0")
         .replace(&admin.to_string(), "127.0.0.1:0");
     fs::write(&file, free).expect("writable");
-    let proxy = Listening::start(&["proxy", "--config", &file.display().to_string()], 2);
+    let proxy = ListeningProcess::start(&["proxy", "--config", &file.display().to_string()], 2);
     proxy.answers(&probed(sidecar.proxy()));
     proxy.answers(&[scraped["prometheus.io/path"].as_str().expect("a path")]);
 }
@@ -90,7 +91,8 @@ fn calls_in_flight_have_time_to_end_and_bodies_have_memory() {
     let sidecar = Sidecar::read();
     let (_, settings) = sidecar.routes("sidecar-limits");
     let drain = settings.limits.drain.as_secs_ceil();
-    let stop: u64 = list(&sidecar.pod()["containers"]).iter().map(pre_stop).max().expect("a container");
+    let stop: u64 =
+        list(&sidecar.pod()["containers"]).iter().map(pre_stop).max().expect("a container");
     assert!(stop > 0);
     let period = sidecar.pod()["terminationGracePeriodSeconds"].as_u64().expect("seconds");
     assert!(period > drain + stop, "{period} s for {stop} s and {drain} s");
@@ -110,7 +112,8 @@ fn the_token_is_where_the_route_reads_it() {
     let header = &settings.routes[0].headers[0];
     let HeaderValueSource::File(file) = &header.source else { panic!("{header:?}") };
     let volume = named(&sidecar.pod()["volumes"], "orders-token");
-    let path = volume["projected"]["sources"][0]["serviceAccountToken"]["path"].as_str().expect("a path");
+    let path =
+        volume["projected"]["sources"][0]["serviceAccountToken"]["path"].as_str().expect("a path");
     let mount = named(&sidecar.proxy()["volumeMounts"], "orders-token")["mountPath"].as_str();
     assert_eq!(file.display().to_string(), format!("{}/{path}", mount.expect("a path")));
 }

@@ -15,7 +15,9 @@ fn service(unit: &str) -> BTreeMap<String, Vec<String>> {
     let page = text(&deploy(unit));
     let lines = page.lines().skip_while(|line| *line != "[Service]").skip(1);
     let mut settings: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for line in lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#')) {
+    for line in
+        lines.take_while(|line| !line.starts_with('[')).filter(|line| !line.starts_with('#'))
+    {
         if let Some((key, value)) = line.split_once('=') {
             settings.entry(key.to_owned()).or_default().push(value.to_owned());
         }
@@ -48,7 +50,8 @@ fn every_command_line_has_known_flags() {
 #[test]
 fn the_proxy_is_as_hardened_as_the_dispatcher() {
     let (dispatcher, proxy) = (service("stagger.service"), service("stagger-proxy.service"));
-    let own = ["ExecStartPre", "ExecStart", "EnvironmentFile", "StateDirectory", "StateDirectoryMode"];
+    let own =
+        ["ExecStartPre", "ExecStart", "EnvironmentFile", "StateDirectory", "StateDirectoryMode"];
     for (key, values) in dispatcher.iter().filter(|(key, _)| !own.contains(&key.as_str())) {
         assert_eq!(proxy.get(key), Some(values), "{key}");
     }
@@ -73,7 +76,8 @@ fn a_reload_is_checked_first_and_a_stop_outlasts_the_drain() {
 
 #[test]
 fn secrets_are_credentials_that_the_comment_names() {
-    let credentials = service("stagger-proxy.service").remove("LoadCredential").expect("credentials");
+    let credentials =
+        service("stagger-proxy.service").remove("LoadCredential").expect("credentials");
     let page = text(&deploy("stagger-proxy.service"));
     assert!(page.contains(&format!("/run/credentials/stagger-proxy.service/{}", credentials[0])));
     // A relative name is looked for in /etc/credstore, and may be missing; an absolute path may not.

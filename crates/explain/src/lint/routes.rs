@@ -89,7 +89,9 @@ fn unsafe_hedge(policy: &Policy, facts: &RouteFacts) -> Option<PolicyFinding> {
         return Some(PolicyFinding::error(
             Code::RouteUnsafeHedge,
             "retry.methods",
-            format!("copies of {methods} are sent while the first is under way: both may be carried out"),
+            format!(
+                "copies of {methods} are sent while the first is under way: both may be carried out"
+            ),
             format!("leave {methods} out of methods, or the policy without [hedge]"),
         ));
     }
@@ -151,7 +153,9 @@ fn connect_timeout(policy: &Policy, facts: &RouteFacts) -> Option<PolicyFinding>
         PolicyFinding::warning(
             Code::RouteConnectTimeout,
             "connect_timeout",
-            format!("a connection has {asked}, but {key} ends the attempt after {first} at the latest"),
+            format!(
+                "a connection has {asked}, but {key} ends the attempt after {first} at the latest"
+            ),
             format!("connect_timeout below {first}, such as a third of it"),
         )
     })
@@ -247,7 +251,9 @@ mod tests {
     fn copies_of_a_post_were_sent_at_the_same_time() {
         let of = |facts: &RouteFacts| {
             let all = lint_route(&hedged(), facts).into_iter();
-            all.filter(|it| it.code == Code::RouteUnsafeHedge).map(|it| it.severity).collect::<Vec<_>>()
+            all.filter(|it| it.code == Code::RouteUnsafeHedge)
+                .map(|it| it.severity)
+                .collect::<Vec<_>>()
         };
         assert_eq!(of(&post()), [crate::Severity::Error]);
         assert_eq!(of(&RouteFacts { adds_key: true, ..post() }), [crate::Severity::Warning]);
@@ -275,10 +281,15 @@ mod tests {
     #[test]
     fn a_connection_had_longer_than_its_attempt() {
         let policy = Policy::builder().attempt_timeout(Span::from_secs(2)).build().expect("good");
-        let asked = |seconds| RouteFacts { connect_timeout: Some(Span::from_secs(seconds)), ..base() };
+        let asked =
+            |seconds| RouteFacts { connect_timeout: Some(Span::from_secs(seconds)), ..base() };
         assert_eq!(found(&policy, &asked(2)), [Code::RouteConnectTimeout]);
         assert_eq!(found(&policy, &asked(1)), []);
-        assert_eq!(found(&Policy::default(), &asked(3_000)), [], "nothing ends such an attempt sooner");
+        assert_eq!(
+            found(&Policy::default(), &asked(3_000)),
+            [],
+            "nothing ends such an attempt sooner"
+        );
     }
 
     #[test]
@@ -291,9 +302,8 @@ mod tests {
 
     #[test]
     fn calls_were_cut_off_by_the_end_of_the_proxy() {
-        let long = |seconds| {
-            Policy::builder().deadline(Span::from_secs(seconds)).build().expect("good")
-        };
+        let long =
+            |seconds| Policy::builder().deadline(Span::from_secs(seconds)).build().expect("good");
         assert_eq!(found(&long(31), &base()), [Code::RouteDrain]);
         assert_eq!(found(&long(30), &base()), []);
     }

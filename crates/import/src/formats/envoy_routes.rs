@@ -4,7 +4,6 @@
 //! earlier one hides is therefore left out.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use serde_json::{Map, Value};
 use stagger_core::Policy;
@@ -12,25 +11,17 @@ use stagger_core::budget::BudgetPlan;
 
 use super::envoy::{Around, Walk, deadline};
 use super::envoy_clusters;
-use super::envoy_servers::{self, EnvoyCluster, socket};
+use super::envoy_listener::{Listen, config_name, listener};
+use super::envoy_match::{domains, exact_value, matched};
+use super::envoy_servers::{self, EnvoyCluster};
 use super::format::Page;
-use super::route_parts::{self, BY_HOST_AND_PATH, RouteMatch, by_weight, methods, rewrite, settable};
+use super::route_parts::{self, RouteMatch, by_weight, methods, rewrite, settable};
 use super::{envoy_retry, kubernetes};
 use crate::document::below;
 use crate::key::plain;
 use crate::routes::{ImportedRoute, ImportedRoutes, RepeatedRequests, ServerTls};
 use crate::table::SettingsTable;
 use crate::{ImportError, Imported};
-
-/// Conditions of a match beside the path and the headers.
-const CONDITIONS: [&str; 6] = [
-    "query_parameters",
-    "runtime_fraction",
-    "runtime",
-    "tls_context",
-    "dynamic_metadata",
-    "cookies",
-];
 
 /// Settings of a route that change requests or replies in ways that the proxy does not.
 const NOT_CARRIED: [&str; 11] = [
@@ -73,7 +64,8 @@ fn is_host(map: &Map<String, Value>) -> bool {
 
 /// Reads the routes of all documents.
 pub(super) fn routes(pages: &[Page<'_>], found: &mut ImportedRoutes) {
-    let mut reader = EnvoyRoutes { budgets: Vec::new(), clusters: Vec::new(), discovered: Vec::new() };
+    let mut reader =
+        EnvoyRoutes { budgets: Vec::new(), clusters: Vec::new(), discovered: Vec::new() };
     for page in pages {
         found.imported.begin(page.document);
         let read =
@@ -111,9 +103,6 @@ fn has_config(tree: &Value, name: &str) -> bool {
     }
 }
 
-/// The address of a listener, if the settings name one.
-type Listen = Option<String>;
-
 struct EnvoyRoutes<'a> {
     budgets: Vec<envoy_clusters::EnvoyBudget>,
     clusters: Vec<EnvoyCluster<'a>>,
@@ -146,8 +135,7 @@ impl<'a> EnvoyRoutes<'a> {
                 let named = map.iter().find(|(key, _)| plain(key) == "rds");
                 let named = named.and_then(|(key, rds)| Some((key, config_name(rds)?)));
                 if let Some((key, name)) = named {
-                    let entry =
-                        (name, page.document, below(path, key), listen.map(str::to_owned));
+                    let entry = (name, page.document, below(path, key), listen.map(str::to_owned));
                     self.discovered.push(entry);
                 }
                 for (key, value) in map {
@@ -263,7 +251,9 @@ impl<'a> EnvoyRoutes<'a> {
         imported.begin(page.document);
         let scheme = if servers.tls.is_some() { "https" } else { "http" };
         let policy = self.policy(host, &action, imported)?;
-        let retry_policy = action.table("retry_policy")?.map_or_else(|| host.table.table("retry_policy"), |it| Ok(Some(it)))?;
+        let retry_policy = action
+            .table("retry_policy")?
+            .map_or_else(|| host.table.table("retry_policy"), |it| Ok(Some(it)))?;
         Ok(ImportedRoute {
             name: route.text("name").unwrap_or(host.name).to_owned(),
             document: page.document,
@@ -273,7 +263,11 @@ impl<'a> EnvoyRoutes<'a> {
             host: host.hosts.clone(),
             path: matched.path.clone(),
             strip_path,
-            upstream: servers.authorities.iter().map(|it| format!("{scheme}://{it}{below}")).collect(),
+            upstream: servers
+                .authorities
+                .iter()
+                .map(|it| format!("{scheme}://{it}{below}"))
+                .collect(),
             http: servers.http,
             keep_host: keeps_host(&action, &servers.authorities, imported)?,
             max_in_flight: servers.max_in_flight,
@@ -328,155 +322,15 @@ impl<'a> EnvoyRoutes<'a> {
         let Some(retry) = retry else {
             let builder = Policy::builder().max_attempts(1).budget(BudgetPlan::Unlimited);
             let built = deadline(builder, around, imported)?.build();
-            return built.map_err(|error| ImportError::new(action.path.clone(), error.value(), error.bound()));
+            return built.map_err(|error| {
+                ImportError::new(action.path.clone(), error.value(), error.bound())
+            });
         };
         let before = imported.policies.len();
         Walk { budgets: &self.budgets }.policy(&retry, around, host.name, imported)?;
         // OK because a policy that was read was added.
         Ok(imported.policies[before].policy)
     }
-}
-
-/// The name of a route configuration that is fetched from a discovery service.
-fn config_name(rds: &Value) -> Option<String> {
-    let (_, name) = rds.as_object()?.iter().find(|(key, _)| plain(key) == "routeconfigname")?;
-    name.as_str().map(str::to_owned)
-}
-
-/// The address of a table that is a listener. One with TLS is given loopback: the proxy has no TLS on that side.
-fn listener(path: &str, map: &Map<String, Value>, imported: &mut Imported) -> Listen {
-    let chains = map.iter().find(|(key, _)| plain(key) == "filterchains");
-    let (_, chains) = chains?;
-    let table = SettingsTable::new(path, map);
-    let address = table.table("address").ok()??;
-    let (ip, port) = socket(&address).ok()??;
-    let port = u16::try_from(port).ok()?;
-    let Ok(ip) = ip.parse::<IpAddr>() else {
-        imported.leave_out(address.path, ip, "the proxy listens on addresses, not on names");
-        return None;
-    };
-    let secured = |chain: &Value| {
-        let keys = chain.as_object().into_iter().flatten();
-        keys.clone().any(|(key, _)| ["transportsocket", "tlscontext"].contains(&plain(key).as_str()))
-    };
-    if chains.as_array().into_iter().flatten().any(secured) {
-        let why = "the proxy has no TLS on the side of its clients: it listens on 127.0.0.1";
-        imported.leave_out(table.at("filter_chains"), "TLS", why);
-        return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, port)).to_string());
-    }
-    if !ip.is_loopback() {
-        imported.note(&format!(
-            "The proxy has no login: every program that reaches {} may use its routes.",
-            SocketAddr::new(ip, port)
-        ));
-    }
-    Some(SocketAddr::new(ip, port).to_string())
-}
-
-/// The hosts of a virtual host; none for all.
-fn domains(
-    table: &SettingsTable<'_>,
-    imported: &mut Imported,
-) -> Result<Vec<String>, ImportError> {
-    let Some((key, value)) = table.get("domains") else { return Ok(Vec::new()) };
-    let all: Vec<&str> = value.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    if all.contains(&"*") {
-        return Ok(Vec::new());
-    }
-    let mut hosts = Vec::new();
-    for domain in &all {
-        let host = match domain.rsplit_once(':') {
-            Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
-            _ => domain,
-        };
-        let name = host.strip_prefix("*.").unwrap_or(host);
-        if name.is_empty() || name.contains(['*', ':', '/']) {
-            let why = "a host of the proxy is a whole name, or *. before one";
-            imported.leave_out(table.at(key), format!("{domain:?}"), why);
-        } else if !hosts.contains(&host.to_ascii_lowercase()) {
-            hosts.push(host.to_ascii_lowercase());
-        }
-    }
-    if hosts.is_empty() && !all.is_empty() {
-        let bound = "hosts that the proxy can match: whole names, or *. before one";
-        return Err(ImportError::new(table.at(key), value, bound));
-    }
-    Ok(hosts)
-}
-
-/// The requests of a route.
-///
-/// # Errors
-/// Conditions that would send other requests to the upstream too if they were left out.
-fn matched(
-    route: &SettingsTable<'_>,
-    imported: &mut Imported,
-) -> Result<RouteMatch, ImportError> {
-    let refused = |at: String, value: &Value| Err(ImportError::new(at, value, BY_HOST_AND_PATH));
-    let Some(table) = route.table("match")? else {
-        return Err(ImportError::new(route.path.clone(), "no match", "a route with a match"));
-    };
-    for key in CONDITIONS {
-        if let Some((key, value)) = table.get(key) {
-            return refused(table.at(key), value);
-        }
-    }
-    let mut matched = RouteMatch { grpc: table.has("grpc"), ..RouteMatch::default() };
-    for header in table.list("headers")? {
-        let name = header.text("name").unwrap_or_default().to_ascii_lowercase();
-        let value = exact_value(&header).filter(|_| !header.has("invert_match"));
-        match (name.as_str(), value.as_deref(), value.as_deref().and_then(methods)) {
-            (":method", _, Some(listed)) => {
-                let why = "a route of the proxy takes all methods; those that are not listed are sent once";
-                imported.leave_out(header.path.clone(), listed.join(", "), why);
-                matched.methods = listed;
-            }
-            ("content-type", Some(value), _) if value.starts_with("application/grpc") => {
-                matched.grpc = true;
-            }
-            _ => return Err(ImportError::new(header.path.clone(), name, BY_HOST_AND_PATH)),
-        }
-    }
-    table.nearly("case_sensitive", "paths of the proxy are compared with their case", imported);
-    for (key, exact) in [("prefix", false), ("path_separated_prefix", false), ("path", true)] {
-        if let Some((name, value)) = table.get(key) {
-            matched.path = route_parts::path(&table.at(name), value.as_str().unwrap_or_default())?;
-            matched.exact = exact;
-            if exact {
-                let why = "a route of the proxy takes the paths below it, too";
-                imported.leave_out(table.at(name), value, why);
-            } else if key == "prefix" && !matched.path.ends_with('/') {
-                imported.note(
-                    "Envoy's prefix /a takes /ab too; the path of a proxy's route ends at a slash.",
-                );
-            }
-            return Ok(matched);
-        }
-    }
-    let given = table.entries().find(|(key, _)| !["headers", "grpc", "name"].contains(key));
-    match given {
-        Some((key, value)) => {
-            Err(ImportError::new(table.at(key), value, "a prefix or a path: the proxy has no other"))
-        }
-        None => Err(ImportError::new(table.path, "no path", "a prefix or a path")),
-    }
-}
-
-/// The text that a header must have, or must begin with.
-fn exact_value(header: &SettingsTable<'_>) -> Option<String> {
-    let old = ["exact_match", "prefix_match"].into_iter().find_map(|key| header.text(key));
-    if let Some(text) = old {
-        return Some(text.to_owned());
-    }
-    let expression = |table: &SettingsTable<'_>, key| {
-        table.table(key).ok().flatten().and_then(|it| it.text("regex").map(str::to_owned))
-    };
-    if let Some(regex) = expression(header, "safe_regex_match") {
-        return Some(regex);
-    }
-    let matcher = header.table("string_match").ok()??;
-    let text = ["exact", "prefix"].into_iter().find_map(|key| matcher.text(key));
-    text.map(str::to_owned).or_else(|| expression(&matcher, "safe_regex"))
 }
 
 /// The requests that are repeated: methods in the match, or in the request headers of the retry policy.
@@ -486,7 +340,8 @@ fn repeated(
     retry: Option<&SettingsTable<'_>>,
     imported: &mut Imported,
 ) -> Result<RepeatedRequests, ImportError> {
-    let limit = |table: &SettingsTable<'_>| table.count("per_request_buffer_limit_bytes", (0, u32::MAX));
+    let limit =
+        |table: &SettingsTable<'_>| table.count("per_request_buffer_limit_bytes", (0, u32::MAX));
     let given = limit(route)?.map_or_else(|| limit(&host.table), |limit| Ok(Some(limit)))?;
     let replay_limit = given.map(|limit| limit.min(MOST_KEPT));
     if let Some(given) = given.filter(|given| *given > MOST_KEPT) {
@@ -498,7 +353,9 @@ fn repeated(
     repeated.grpc_methods = matched.grpc_methods(retry.text("retry_on").unwrap_or_default());
     for header in retry.list("retriable_request_headers")? {
         let of_method = header.text("name") == Some(":method");
-        if let Some(listed) = exact_value(&header).as_deref().and_then(methods).filter(|_| of_method) {
+        if let Some(listed) =
+            exact_value(&header).as_deref().and_then(methods).filter(|_| of_method)
+        {
             repeated.methods = listed;
             let carried = retry.at("retriable_request_headers");
             imported.left_out.retain(|left| left.path != carried);
@@ -544,10 +401,14 @@ fn headers(
     for table in tables {
         for added in table.list("request_headers_to_add")? {
             let Some(header) = added.table("header")? else { continue };
-            let (Some(name), Some(value)) = (header.text("key"), header.text("value")) else { continue };
+            let (Some(name), Some(value)) = (header.text("key"), header.text("value")) else {
+                continue;
+            };
             if settable(&header.path, name, value, imported) {
                 headers.insert(name.to_ascii_lowercase(), value.to_owned());
-                imported.note("A header that the proxy sets replaces the caller's; Envoy may add to it.");
+                imported.note(
+                    "A header that the proxy sets replaces the caller's; Envoy may add to it.",
+                );
             }
         }
     }

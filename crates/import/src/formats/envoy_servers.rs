@@ -4,12 +4,11 @@
 //! 5 s) and <https://www.envoyproxy.io/docs/envoy/latest/api-v3/extensions/transport_sockets/tls/v3/common.proto>
 //! (without a trusted CA no certificate is verified).
 
-use std::net::IpAddr;
-
 use serde_json::{Map, Value};
 use stagger_core::Span;
 
 use super::format::Page;
+use super::route_parts::{RouteServers, authority};
 use crate::document::below;
 use crate::key::plain;
 use crate::routes::ServerTls;
@@ -38,18 +37,6 @@ pub(super) struct EnvoyCluster<'a> {
     pub(super) document: usize,
     path: String,
     map: &'a Map<String, Value>,
-}
-
-/// The servers of a route, and how they are reached.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RouteServers {
-    /// Hosts with ports.
-    pub(super) authorities: Vec<String>,
-    /// TLS, or none for plain HTTP.
-    pub(super) tls: Option<ServerTls>,
-    pub(super) http: Option<&'static str>,
-    pub(super) connect_timeout: Option<Span>,
-    pub(super) max_in_flight: Option<u32>,
 }
 
 /// Every cluster below a tree.
@@ -152,13 +139,6 @@ pub(super) fn socket<'a>(
     Ok(socket.text("address").zip(port))
 }
 
-pub(super) fn authority(host: &str, port: u32) -> String {
-    match host.parse() {
-        Ok(IpAddr::V6(_)) => format!("[{host}]:{port}"),
-        _ => format!("{host}:{port}"),
-    }
-}
-
 /// TLS to the servers of a cluster; `None` for plain HTTP.
 fn tls(
     table: &SettingsTable<'_>,
@@ -171,8 +151,11 @@ fn tls(
         None if old.is_none() => return Ok(None),
         None => old,
         Some(socket) => {
-            let config = socket.table("typed_config")?.map_or_else(|| socket.table("config"), |it| Ok(Some(it)))?;
-            let kind = config.as_ref().and_then(|it| it.text("@type")).or_else(|| socket.text("name"));
+            let config = socket
+                .table("typed_config")?
+                .map_or_else(|| socket.table("config"), |it| Ok(Some(it)))?;
+            let kind =
+                config.as_ref().and_then(|it| it.text("@type")).or_else(|| socket.text("name"));
             let kind = plain(kind.unwrap_or_default());
             if kind.ends_with("rawbuffer") {
                 return Ok(None);
@@ -210,7 +193,8 @@ fn certificate(
     tls: &mut ServerTls,
     imported: &mut Imported,
 ) -> Result<(), ImportError> {
-    let why = "secrets of a discovery service are not in the file: set the files in [route.NAME.tls]";
+    let why =
+        "secrets of a discovery service are not in the file: set the files in [route.NAME.tls]";
     common.nearly("tls_certificate_sds_secret_configs", why, imported);
     common.nearly("validation_context_sds_secret_config", why, imported);
     if let Some(certificate) = common.list("tls_certificates")?.first() {

@@ -4,17 +4,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use stagger_core::Span;
 
 use super::envoy_retry;
-use super::envoy_servers::{RouteServers, authority};
 use super::format::Page;
-use super::istio::{self, FORM, GROUP, Rule};
-use super::kubernetes::{self, kind, short};
-use super::route_parts::{self, BY_HOST_AND_PATH, RouteMatch, by_weight, methods, rewrite, settable};
-use crate::document::below;
+use super::istio::{self, GROUP, Rule};
+use super::istio_servers::HostTrafficPolicy;
+use super::kubernetes::{self, kind};
+use super::route_parts::{
+    self, BY_HOST_AND_PATH, RouteMatch, RouteServers, by_weight, methods, rewrite, settable,
+};
 use crate::routes::{ImportedRoute, ImportedRoutes, RepeatedRequests, ServerTls};
-use crate::spans::go;
 use crate::table::SettingsTable;
 use crate::{ImportError, Imported};
 
@@ -24,9 +23,6 @@ const CONDITIONS: [&str; 6] =
 
 /// Settings of a route that change requests or replies in ways that the proxy does not.
 const NOT_CARRIED: [&str; 4] = ["fault", "mirror", "mirrors", "corsPolicy"];
-
-/// The longest time for a connection that a route may have.
-const LONGEST: Span = Span::from_secs(3_600);
 
 /// Whether a document is a `VirtualService` or a `DestinationRule`.
 pub(super) fn recognizes(tree: &Value) -> bool {
@@ -41,7 +37,7 @@ pub(super) fn routes(pages: &[Page<'_>], found: &mut ImportedRoutes) {
         let Some(map) = page.map() else { continue };
         let read = istio::rule(page, map, &mut reader.rules, &mut found.imported);
         found.imported.entry(read);
-        reader.traffic.extend(Traffic::of(page, map));
+        reader.traffic.extend(HostTrafficPolicy::of_rule(page, map));
     }
     for page in pages.iter().filter(|page| kind(page.tree, GROUP) == Some("VirtualService")) {
         found.imported.begin(page.document);
@@ -60,26 +56,9 @@ pub(super) fn routes(pages: &[Page<'_>], found: &mut ImportedRoutes) {
     }
 }
 
-/// The traffic policy of a host.
-struct Traffic<'a> {
-    host: &'a str,
-    document: usize,
-    table: SettingsTable<'a>,
-}
-
-impl<'a> Traffic<'a> {
-    fn of(page: &Page<'a>, map: &'a Map<String, Value>) -> Option<Self> {
-        let spec = map.get("spec")?.as_object()?;
-        let host = spec.get("host")?.as_str()?;
-        let policy = spec.get("trafficPolicy")?.as_object()?;
-        let path = page.at(&below("spec", "trafficPolicy"));
-        Some(Self { host, document: page.document, table: SettingsTable::exact(path, policy) })
-    }
-}
-
 struct IstioRoutes<'a> {
     rules: Vec<Rule>,
-    traffic: Vec<Traffic<'a>>,
+    traffic: Vec<HostTrafficPolicy<'a>>,
 }
 
 impl<'a> IstioRoutes<'a> {
@@ -121,53 +100,32 @@ impl<'a> IstioRoutes<'a> {
                 return Err(ImportError::new(http.at(key), value, bound));
             }
         }
-        let name = http.text("name").map_or_else(|| kubernetes::name(page.tree), str::to_owned);
-        let servers = self.servers(http, namespace, &mut found.imported)?;
-        found.imported.begin(page.document);
-        let headers = headers(http, &mut found.imported)?;
-        let before = found.imported.policies.len();
-        let policy_entry = SettingsTable::exact(http.path.clone(), http.map());
-        policy_entry.ignore(&istio::ROUTE);
-        istio::route(&policy_entry, &name, &mut self.rules, &mut found.imported)?;
-        // OK because a policy that was read was added.
-        let policy = found.imported.policies[before].policy;
+        let route = self.route(page, http, namespace, &mut found.imported)?;
         for key in NOT_CARRIED {
             http.nearly(key, "the proxy does nothing of the kind", &mut found.imported);
         }
         let retries = http.table("retries")?;
         let retry_on = retries.and_then(|it| it.text("retryOn")).unwrap_or_default();
         let matches = http.list("match")?;
-        let every = SettingsTable::exact(http.path.clone(), http.map());
         let all = if matches.is_empty() { vec![None] } else { matches.iter().map(Some).collect() };
         for one in all {
             found.imported.begin(page.document);
-            let place = one.unwrap_or(&every).path.clone();
-            let read = Wanted::of(one, hosts, &mut found.imported).and_then(|wanted| {
-                let (strip_path, path) = rewritten(http, &wanted.matched, &mut found.imported)?;
-                let scheme = if servers.tls.is_some() { "https" } else { "http" };
-                let url = |it: &String| format!("{scheme}://{it}{path}");
+            let read = MatchedRequests::of(one, hosts, &mut found.imported).and_then(|wanted| {
+                let MatchedRequests { matched, hosts } = wanted;
+                let (strip_path, path) = rewritten(http, &matched, &mut found.imported)?;
                 Ok(ImportedRoute {
-                    name: name.clone(),
-                    document: page.document,
-                    source_path: place,
-                    exact: wanted.matched.exact,
-                    listen: None,
-                    host: wanted.hosts,
-                    path: wanted.matched.path.clone(),
+                    source_path: one.unwrap_or(http).path.clone(),
+                    exact: matched.exact,
+                    host: hosts,
                     strip_path,
-                    upstream: servers.authorities.iter().map(url).collect(),
-                    http: servers.http,
-                    keep_host: true,
-                    max_in_flight: servers.max_in_flight,
-                    connect_timeout: servers.connect_timeout,
+                    upstream: route.upstream.iter().map(|url| format!("{url}{path}")).collect(),
                     retry: RepeatedRequests {
-                        grpc_methods: wanted.matched.grpc_methods(retry_on),
-                        methods: wanted.matched.methods,
+                        grpc_methods: matched.grpc_methods(retry_on),
+                        methods: matched.methods,
                         replay_limit: None,
                     },
-                    headers: headers.clone(),
-                    tls: servers.tls.clone().and_then(ServerTls::written),
-                    policy,
+                    path: matched.path,
+                    ..route.clone()
                 })
             });
             match read {
@@ -180,6 +138,45 @@ impl<'a> IstioRoutes<'a> {
              Idempotency-Key: see retry.methods and retry.idempotency_key.",
         );
         Ok(())
+    }
+
+    /// The route of an entry, without the requests that its matches take.
+    fn route(
+        &mut self,
+        page: &Page<'a>,
+        http: &SettingsTable<'a>,
+        namespace: Option<&str>,
+        imported: &mut Imported,
+    ) -> Result<ImportedRoute, ImportError> {
+        let name = http.text("name").map_or_else(|| kubernetes::name(page.tree), str::to_owned);
+        let servers = self.servers(http, namespace, imported)?;
+        imported.begin(page.document);
+        let headers = headers(http, imported)?;
+        let before = imported.policies.len();
+        let policy = SettingsTable::exact(http.path.clone(), http.map());
+        policy.ignore(&istio::ROUTE);
+        istio::route(&policy, &name, &mut self.rules, imported)?;
+        let scheme = if servers.tls.is_some() { "https" } else { "http" };
+        Ok(ImportedRoute {
+            name,
+            document: page.document,
+            source_path: http.path.clone(),
+            exact: false,
+            listen: None,
+            host: Vec::new(),
+            path: "/".to_owned(),
+            strip_path: false,
+            upstream: servers.authorities.iter().map(|it| format!("{scheme}://{it}")).collect(),
+            http: servers.http,
+            keep_host: true,
+            max_in_flight: servers.max_in_flight,
+            connect_timeout: servers.connect_timeout,
+            retry: RepeatedRequests::default(),
+            headers,
+            tls: servers.tls.and_then(ServerTls::written),
+            // OK because a policy that was read was added.
+            policy: imported.policies[before].policy,
+        })
     }
 
     /// The servers of the destinations of an entry.
@@ -204,7 +201,7 @@ impl<'a> IstioRoutes<'a> {
             };
             let why = "the proxy calls the service, which chooses among all of its pods";
             destination.nearly("subset", why, imported);
-            let one = self.of(&destination, namespace, imported)?;
+            let one = HostTrafficPolicy::servers(&self.traffic, &destination, namespace, imported)?;
             if number == 0 {
                 all = one;
             } else if one.tls == all.tls {
@@ -219,115 +216,15 @@ impl<'a> IstioRoutes<'a> {
         }
         Ok(all)
     }
-
-    fn of(
-        &self,
-        destination: &SettingsTable<'_>,
-        namespace: Option<&str>,
-        imported: &mut Imported,
-    ) -> Result<RouteServers, ImportError> {
-        let host = destination.text("host").unwrap_or_default();
-        let full = match namespace {
-            Some(namespace) if !host.contains('.') => format!("{host}.{namespace}.svc.cluster.local"),
-            _ => host.to_owned(),
-        };
-        let port = destination.table("port")?.map_or(Ok(None), |it| it.count("number", (1, 65_535)))?;
-        let mut servers = RouteServers::default();
-        if let Some(traffic) = self.traffic.iter().find(|it| short(it.host) == short(host)) {
-            imported.begin(traffic.document);
-            read_traffic(&traffic.table, port, &mut servers, imported)?;
-        }
-        let usual = if servers.tls.is_some() { 443 } else { 80 };
-        if port.is_none() {
-            imported.note(
-                "A destination without a port is a service with one port: the proxy calls port 80, or 443 \
-                 with TLS.",
-            );
-        }
-        servers.authorities = vec![authority(&full, port.unwrap_or(usual))];
-        Ok(servers)
-    }
-}
-
-/// The parts of a traffic policy that say how servers are reached.
-fn read_traffic(
-    table: &SettingsTable<'_>,
-    port: Option<u32>,
-    servers: &mut RouteServers,
-    imported: &mut Imported,
-) -> Result<(), ImportError> {
-    let mut tls = table.table("tls")?;
-    for level in table.list("portLevelSettings")? {
-        let own = level.table("port")?.map_or(Ok(None), |it| it.count("number", (1, 65_535)))?;
-        if own.is_some() && own == port {
-            tls = level.table("tls")?.or(tls);
-        }
-    }
-    if let Some(tls) = tls {
-        servers.tls = read_tls(&tls, imported)?;
-    }
-    let Some(pool) = table.table("connectionPool")? else { return Ok(()) };
-    if let Some(tcp) = pool.table("tcp")? {
-        let time = tcp.span("connectTimeout", go, FORM)?;
-        servers.connect_timeout = time.filter(|it| !it.is_zero() && *it <= LONGEST);
-    }
-    if let Some(http) = pool.table("http")? {
-        let most = http.count("http2MaxRequests", (0, u32::MAX))?;
-        servers.max_in_flight = most.map(|most| most.clamp(1, 100_000));
-        servers.http = http.text("h2UpgradePolicy").filter(|it| *it == "UPGRADE").map(|_| "2");
-    }
-    Ok(())
-}
-
-fn read_tls(
-    table: &SettingsTable<'_>,
-    imported: &mut Imported,
-) -> Result<Option<ServerTls>, ImportError> {
-    let mode = table.text("mode").unwrap_or("DISABLE");
-    match mode {
-        "DISABLE" => return Ok(None),
-        "ISTIO_MUTUAL" => {
-            let why = "certificates of the mesh are its sidecar's: the proxy speaks plain HTTP to it";
-            imported.leave_out(table.at("mode"), mode, why);
-            return Ok(None);
-        }
-        "SIMPLE" | "MUTUAL" => {}
-        other => {
-            let bound = "one of DISABLE, SIMPLE, MUTUAL, ISTIO_MUTUAL";
-            return Err(ImportError::new(table.at("mode"), other, bound));
-        }
-    }
-    let why = "secrets of the cluster are not in the file: set the files in [route.NAME.tls]";
-    table.nearly("credentialName", why, imported);
-    table.nearly("insecureSkipVerify", "the proxy verifies every certificate", imported);
-    table.nearly("caCrl", "the proxy reads no lists of revoked certificates", imported);
-    let file = |key| table.text(key).map(str::to_owned);
-    let mut tls = ServerTls { server_name: file("sni"), ca_file: file("caCertificates"), ..ServerTls::default() };
-    tls.public_roots = tls.ca_file.as_ref().map(|_| false);
-    if let (Some(chain), Some(key)) = (file("clientCertificate"), file("privateKey")) {
-        (tls.cert_file, tls.key_file) = (Some(chain), Some(key));
-    }
-    if let Some((key, value)) = table.get("subjectAltNames") {
-        let first = value.as_array().and_then(|all| all.first()?.as_str());
-        match (first, &tls.server_name) {
-            (Some(first), None) => tls.server_name = Some(first.to_owned()),
-            (Some(first), Some(name)) if first == name => {}
-            _ => {
-                let why = "the proxy sends and checks one name, which is that of sni";
-                imported.leave_out(table.at(key), value, why);
-            }
-        }
-    }
-    Ok(Some(tls))
 }
 
 /// The requests of one match.
-struct Wanted {
+struct MatchedRequests {
     matched: RouteMatch,
     hosts: Vec<String>,
 }
 
-impl Wanted {
+impl MatchedRequests {
     /// Reads a match; none takes all requests of the hosts.
     fn of(
         one: Option<&SettingsTable<'_>>,
@@ -346,7 +243,8 @@ impl Wanted {
         table.nearly("gateways", "the proxy takes requests from programs beside it", imported);
         if let Some(uri) = table.table("uri")? {
             let kinds = [("prefix", false), ("exact", true)];
-            let given = kinds.into_iter().find_map(|(key, exact)| Some((key, uri.text(key)?, exact)));
+            let given =
+                kinds.into_iter().find_map(|(key, exact)| Some((key, uri.text(key)?, exact)));
             let Some((key, text, exact)) = given else {
                 let value = Value::Object(uri.map().clone());
                 return Err(ImportError::new(uri.path, value, "a prefix or an exact path"));
@@ -368,7 +266,8 @@ impl Wanted {
                 let value = Value::Object(method.map().clone());
                 return Err(ImportError::new(method.path, value, BY_HOST_AND_PATH));
             };
-            let why = "a route of the proxy takes all methods; those that are not listed are sent once";
+            let why =
+                "a route of the proxy takes all methods; those that are not listed are sent once";
             imported.leave_out(method.path, listed.join(", "), why);
             matched.methods = listed;
         }
@@ -395,7 +294,9 @@ fn names<'h>(hosts: impl Iterator<Item = &'h str>, namespace: Option<&str>) -> V
         all.push(host.to_ascii_lowercase());
         if let Some(namespace) = namespace.filter(|_| !host.contains('.')) {
             let ends = ["", ".svc", ".svc.cluster.local"];
-            all.extend(ends.iter().map(|end| format!("{host}.{namespace}{end}").to_ascii_lowercase()));
+            all.extend(
+                ends.iter().map(|end| format!("{host}.{namespace}{end}").to_ascii_lowercase()),
+            );
         }
     }
     all

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use super::format::{Format, RouteFormat};
 use super::{
-    aws, dapr, envoy, envoy_gateway, envoy_routes, gateway_api, grpc, haproxy, istio, istio_routes, kuma, linkerd, nginx,
-    polly, resilience4j, spring_retry, temporal,
+    aws, dapr, envoy, envoy_gateway, envoy_routes, gateway_api, grpc, haproxy, istio, istio_routes,
+    kuma, linkerd, nginx, polly, resilience4j, spring_retry, temporal,
 };
 use crate::{ImportError, ImportSource};
 

@@ -1,6 +1,10 @@
 //! The parts of a route that several formats share: names, paths, methods, and routes that take the same requests.
 
-use crate::routes::{ImportedRoute, ImportedRoutes};
+use std::net::IpAddr;
+
+use stagger_core::Span;
+
+use crate::routes::{ImportedRoute, ImportedRoutes, ServerTls};
 use crate::{ImportError, Imported};
 
 /// The longest name of a route.
@@ -29,6 +33,18 @@ const GRPC_CONDITIONS: [&str; 5] =
 /// The bound of a condition that the proxy does not have.
 pub(super) const BY_HOST_AND_PATH: &str =
     "left out: a route of the proxy is chosen by host and path only";
+
+/// The servers of a route, and how they are reached.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RouteServers {
+    /// Hosts with ports.
+    pub(super) authorities: Vec<String>,
+    /// TLS, or none for plain HTTP.
+    pub(super) tls: Option<ServerTls>,
+    pub(super) http: Option<&'static str>,
+    pub(super) connect_timeout: Option<Span>,
+    pub(super) max_in_flight: Option<u32>,
+}
 
 /// The requests that a match of the source takes, as far as a route of the proxy can say it.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +78,14 @@ impl RouteMatch {
     }
 }
 
+/// A host and a port as a URL has them.
+pub(super) fn authority(host: &str, port: u32) -> String {
+    match host.parse() {
+        Ok(IpAddr::V6(_)) => format!("[{host}]:{port}"),
+        _ => format!("{host}:{port}"),
+    }
+}
+
 /// A path as the proxy takes it.
 ///
 /// # Errors
@@ -70,7 +94,8 @@ pub(super) fn path(at: &str, text: &str) -> Result<String, ImportError> {
     if text.is_empty() {
         return Ok("/".to_owned());
     }
-    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'<' | b'>');
+    let plain =
+        |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#' | b'"' | b'<' | b'>');
     if text.starts_with('/') && text.bytes().all(plain) {
         return Ok(text.to_owned());
     }
@@ -83,7 +108,8 @@ pub(super) fn methods(text: &str) -> Option<Vec<String>> {
     let text = text.strip_suffix('$').unwrap_or(text);
     let text = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
     let all: Vec<&str> = text.split('|').collect();
-    let method = |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    let method =
+        |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
     all.iter().all(method).then(|| all.into_iter().map(str::to_owned).collect())
 }
 
@@ -126,11 +152,7 @@ pub(super) fn settable(at: &str, name: &str, value: &str, imported: &mut Importe
 /// The one to take of several weighted parts: all of them if their weights are equal, else the heaviest.
 ///
 /// Calls go to upstreams in turn, so a part of 1 % would get as much as each other one.
-pub(super) fn by_weight<T>(
-    at: &str,
-    mut parts: Vec<(u64, T)>,
-    imported: &mut Imported,
-) -> Vec<T> {
+pub(super) fn by_weight<T>(at: &str, mut parts: Vec<(u64, T)>, imported: &mut Imported) -> Vec<T> {
     let most = parts.iter().map(|(weight, _)| *weight).max().unwrap_or(0);
     if parts.iter().any(|(weight, _)| *weight != most) {
         let weights: Vec<String> = parts.iter().map(|(weight, _)| weight.to_string()).collect();
@@ -222,9 +244,11 @@ mod tests {
         assert_eq!(of("/shop.Orders/Get", true, false, "unavailable"), ["/shop.Orders/Get"]);
         assert_eq!(of("/shop.Orders/", false, false, "5xx, unavailable"), ["/shop.Orders/*"]);
         assert_eq!(of("/Orders", false, true, ""), ["/Orders/*"]);
-        for (path, exact, retry_on) in
-            [("/orders", false, "unavailable"), ("/shop.Orders/", false, "5xx"), ("/", false, "unavailable")]
-        {
+        for (path, exact, retry_on) in [
+            ("/orders", false, "unavailable"),
+            ("/shop.Orders/", false, "5xx"),
+            ("/", false, "unavailable"),
+        ] {
             assert!(of(path, exact, false, retry_on).is_empty(), "{path}");
         }
         assert!(of("/shop.Orders/Get/x", true, true, "").is_empty());

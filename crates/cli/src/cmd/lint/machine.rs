@@ -181,7 +181,8 @@ fn rules() -> Vec<Value> {
 
 fn finding_result(sheet: &FileFindings, placed: &PlacedFinding) -> Value {
     let finding = &placed.finding;
-    let policy = placed.policy.as_ref().map_or_else(String::new, |name| format!("{}: ", titled(name)));
+    let policy =
+        placed.policy.as_ref().map_or_else(String::new, |name| format!("{}: ", titled(name)));
     result(
         finding.code.name(),
         &finding.severity.to_string(),
