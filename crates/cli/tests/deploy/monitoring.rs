@@ -107,30 +107,29 @@ fn faults(exported: &Exported, page: &Value) -> Vec<String> {
     let mut all = Vec::new();
     expressions(page, "", &mut all);
     assert!(all.len() >= 10, "only {} expressions", all.len());
-    let labels: BTreeMap<&String, &BTreeSet<String>> = exported.values().flatten().collect();
+    // Several metrics have the same label, each with values of its own.
+    let mut labels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (label, values) in exported.values().flatten() {
+        labels.entry(label).or_default().extend(values.iter().map(String::as_str));
+    }
     let mut faults = Vec::new();
     for (title, expression) in &all {
         // `label_values(METRIC, LABEL)` of a variable has its metric first.
-        let names: Vec<&str> = metrics(expression)
-            .into_iter()
-            .filter(|it| !labels.contains_key(&(*it).to_owned()))
-            .collect();
+        let names: Vec<&str> =
+            metrics(expression).into_iter().filter(|it| !labels.contains_key(*it)).collect();
         let unknown = names.iter().filter(|name| !exported.contains_key(**name));
         faults.extend(unknown.map(|name| format!("{title}: no metric {name}")));
         if names.is_empty() && metrics(expression).is_empty() && !expression.starts_with("up{") {
             faults.push(format!("{title}: no metric in {expression}"));
         }
-        let known =
-            |label: &str| OF_PROMETHEUS.contains(&label) || labels.contains_key(&label.to_owned());
+        let known = |label: &str| OF_PROMETHEUS.contains(&label) || labels.contains_key(label);
         for label in grouped(expression).into_iter().filter(|label| !known(label)) {
             faults.push(format!("{title}: no label {label}"));
         }
         for (label, value) in matchers(expression) {
             let wrong = value
                 .filter(|_| !OF_PROMETHEUS.contains(&label) && label != "route")
-                .filter(|value| {
-                    labels.get(&label.to_owned()).is_none_or(|values| !values.contains(*value))
-                });
+                .filter(|value| labels.get(label).is_none_or(|values| !values.contains(*value)));
             if !known(label) || wrong.is_some() {
                 faults.push(format!("{title}: {label} is never {value:?}"));
             }
