@@ -49,9 +49,11 @@ fn of_proxy() -> Exported {
     let file = folder.join("monitored.toml");
     // A limit and a breaker, so that their figures are there.
     let routes = "[proxy]\nlisten = '127.0.0.1:0'\nadmin = '127.0.0.1:0'\n[route.a]\nupstream = 'http://127.0.0.1:9'\n\
-                  policy = { breaker = { consecutive = 5 }, rate_limit = { rate = 5 } }\n";
+                  policy = { limits = { max_attempts = 1 }, breaker = { consecutive = 5 }, rate_limit = { rate = 5 } }\n";
     std::fs::write(&file, routes).expect("writable");
     let proxy = ListeningProcess::start(&["proxy", "--config", &file.display().to_string()], 2);
+    // A call without success, so that its reason is there.
+    assert!(proxy.get_first("/").starts_with("HTTP/1.1 50"));
     exported(&proxy.get("/metrics"))
 }
 

@@ -57,13 +57,12 @@ impl ListeningProcess {
 
     /// The reply to a GET, head and body, of the last address that it printed.
     pub(crate) fn get(&self, path: &str) -> String {
-        let address = self.addresses.last().expect("at least one");
-        let mut socket = TcpStream::connect(address).expect("it listens");
-        let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-        socket.write_all(head.as_bytes()).expect("it reads");
-        let mut reply = String::new();
-        socket.read_to_string(&mut reply).expect("it answers");
-        reply
+        get(self.addresses.last().expect("at least one"), path)
+    }
+
+    /// The same of the first address that it printed.
+    pub(crate) fn get_first(&self, path: &str) -> String {
+        get(self.addresses.first().expect("at least one"), path)
     }
 
     /// Asserts that each path is answered with 200, and that a path which is not there is not.
@@ -76,6 +75,15 @@ impl ListeningProcess {
         }
         assert!(self.get("/no-such-path").starts_with("HTTP/1.1 404"));
     }
+}
+
+fn get(address: &str, path: &str) -> String {
+    let mut socket = TcpStream::connect(address).expect("it listens");
+    let head = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+    socket.write_all(head.as_bytes()).expect("it reads");
+    let mut reply = String::new();
+    socket.read_to_string(&mut reply).expect("it answers");
+    reply
 }
 
 impl Drop for ListeningProcess {
