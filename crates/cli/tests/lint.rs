@@ -10,6 +10,7 @@ use serde_json::Value;
 use stagger_explain::Code;
 
 const EVERY_FAULT: &str = include_str!("lint/every-fault.toml");
+const EVERY_ROUTE_FAULT: &str = include_str!("lint/every-route-fault.toml");
 const DOCS: &str = include_str!("../../../docs/lint.md");
 
 /// The folder of the files, so that messages have short names for them.
@@ -71,17 +72,36 @@ fn each_fault_is_found_once_and_where_it_stands() {
     let output = lint(&["every-fault.toml", "--format", "json"]);
     assert_eq!(code(&output), 1, "{}", stderr(&output));
     let found = places(&json(&output));
-    for code in Code::ALL {
+    let codes: Vec<Code> = Code::ALL.iter().copied().filter(|code| !of_route(*code)).collect();
+    each_once(EVERY_FAULT, &found, &codes);
+}
+
+/// Whether a code is a fault of a proxy's route, which a file of policies cannot have.
+fn of_route(code: Code) -> bool {
+    code.name().starts_with("route-")
+}
+
+/// Each code is found once, at the line below the comment with its name.
+fn each_once(text: &str, found: &[(String, u64, u64)], codes: &[Code]) {
+    for code in codes {
         let comment = format!("# {code}");
-        let above = EVERY_FAULT.lines().position(|line| line == comment);
+        let above = text.lines().position(|line| line == comment);
         let above = above.unwrap_or_else(|| panic!("no line is there for {code}"));
-        let written = EVERY_FAULT.lines().nth(above + 1).expect("a line below the comment");
+        let written = text.lines().nth(above + 1).expect("a line below the comment");
         let of: Vec<_> = found.iter().filter(|(name, ..)| name == code.name()).collect();
         let [(_, line, column)] = of[..] else { panic!("{code}: {of:?}") };
         assert_eq!(*line, above as u64 + 2, "{code}");
         assert!((1..=written.len() as u64).contains(column), "{code}: column {column}");
     }
-    assert_eq!(found.len(), Code::ALL.len());
+    assert_eq!(found.len(), codes.len(), "{found:?}");
+}
+
+#[test]
+fn each_fault_of_a_route_is_found_once_and_where_it_stands() {
+    let output = lint(&["every-route-fault.toml", "--format", "json"]);
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let codes: Vec<Code> = Code::ALL.iter().copied().filter(|code| of_route(*code)).collect();
+    each_once(EVERY_ROUTE_FAULT, &places(&json(&output)), &codes);
 }
 
 #[test]
@@ -159,7 +179,7 @@ fn the_policies_of_a_proxys_routes_were_not_looked_at() {
     assert!(of(4) && of(12), "{found:?}");
     assert_eq!(page["policies"], 2);
     let only = json(&lint_text("[route.a]\nupstream = 'http://a'", &["--format", "json"]));
-    assert_eq!((&only["policies"], &only["errors"]), (&0.into(), &0.into()), "{only}");
+    assert_eq!((&only["policies"], &only["errors"]), (&1.into(), &0.into()), "{only}");
     let wrong = "[route.a]\nupstream = 'http://a'\npolicy = { limits = { max_attemps = 2 } }";
     let wrong = json(&lint_text(wrong, &["--format", "json"]));
     assert!(wrong.to_string().contains("did you mean `max_attempts`"), "{wrong}");

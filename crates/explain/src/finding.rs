@@ -195,6 +195,22 @@ codes! {
     RateBelowLoad = "rate-below-load",
     /// The burst of a rate limit is a pulse.
     RateBurst = "rate-burst",
+    /// A route repeats requests that are not idempotent, without a key.
+    RouteUnsafeMethods = "route-unsafe-methods",
+    /// A route sends copies of requests that are not idempotent at the same time.
+    RouteUnsafeHedge = "route-unsafe-hedge",
+    /// A route keeps nothing of the bodies that it is to send again.
+    RouteBodyNotKept = "route-body-not-kept",
+    /// The bodies that a route keeps take more than 1 GiB.
+    RouteReplayMemory = "route-replay-memory",
+    /// The time for a connection of a route ends after its attempt.
+    RouteConnectTimeout = "route-connect-timeout",
+    /// A route names repeatable requests, and its policy makes one attempt.
+    RouteRetryUnused = "route-retry-unused",
+    /// Calls of a route may take longer than the proxy waits for them when it stops.
+    RouteDrain = "route-drain",
+    /// A tunnel has a policy without a breaker, and so nothing of it.
+    RouteTunnelBreaker = "route-tunnel-breaker",
     /// A waiver of something that is not found.
     UnusedAllow = "unused-allow",
 }

@@ -21,4 +21,4 @@ pub use explanation::{
     Setting, SloCheck,
 };
 pub use finding::{Code, PolicyFinding, Severity, UnknownCode};
-pub use lint::{LayeredPolicy, lint, multiplied};
+pub use lint::{LayeredPolicy, RouteFacts, lint, lint_route, multiplied};

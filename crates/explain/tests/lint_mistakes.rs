@@ -88,7 +88,9 @@ fn a_mistake_has_a_fix_and_explain_tells_it_too() {
 #[test]
 fn each_code_that_judges_a_policy_has_a_mistake() {
     let all = mistakes();
-    for code in Code::ALL.iter().filter(|code| **code != Code::UnusedAllow) {
+    let of_policies =
+        |code: &&Code| **code != Code::UnusedAllow && !code.name().starts_with("route-");
+    for code in Code::ALL.iter().filter(of_policies) {
         assert!(all.iter().any(|mistake| mistake.expect == *code), "{code}");
     }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::formats::{FORMATS, Format, Page};
+use crate::formats::{FORMATS, Format, Page, ROUTE_FORMATS, RouteFormat};
+use crate::routes::ImportedRoutes;
 use crate::{ImportError, ImportSource, Imported, SettingsDocument, UnknownDocument};
 
 /// The policies of a settings text. Without `from`, the keys of each document tell its formats.
@@ -42,6 +43,74 @@ pub fn import_documents(
     }
     imported.policies.sort_by_key(|policy| policy.document);
     whole(imported, from)
+}
+
+/// The routes of documents that belong together, for `routes.toml` of the proxy: each with its hosts, its path, its
+/// servers and its policy. Only Envoy and Istio have them.
+///
+/// ```
+/// use stagger_import::{SettingsDocument, import_routes};
+/// let text = "
+/// virtual_hosts:
+///   - domains: [shop.example]
+///     routes:
+///       - name: orders
+///         match: { prefix: /orders/ }
+///         route: { cluster: orders, retry_policy: { num_retries: 2 } }
+/// clusters:
+///   - name: orders
+///     load_assignment:
+///       endpoints:
+///         - lb_endpoints:
+///             - endpoint: { address: { socket_address: { address: 10.0.0.7, port_value: 8080 } } }
+/// ";
+/// let found = import_routes(&SettingsDocument::read(text)?, None)?;
+/// assert_eq!(found.routes[0].upstream, ["http://10.0.0.7:8080"]);
+/// assert_eq!(found.routes[0].policy.limits().max_attempts(), Some(3));
+/// # Ok::<(), stagger_import::ImportError>(())
+/// ```
+///
+/// # Errors
+/// A format without routes; documents without any route that the proxy can take, with the first refusal.
+pub fn import_routes(
+    documents: &[SettingsDocument],
+    from: Option<ImportSource>,
+) -> Result<ImportedRoutes, ImportError> {
+    let formats =
+        ROUTE_FORMATS.iter().filter(|format| from.is_none_or(|from| from == format.source));
+    let formats: Vec<&RouteFormat> = formats.collect();
+    let named =
+        ROUTE_FORMATS.iter().map(|format| format.source.name()).collect::<Vec<_>>().join(" or ");
+    if let (Some(from), []) = (from, formats.as_slice()) {
+        let bound =
+            format!("{named}: settings of other products do not name the servers of their routes");
+        return Err(ImportError::new("from", from, bound));
+    }
+    let pages = pages(documents);
+    let mut found = ImportedRoutes::default();
+    let mut known = vec![false; pages.len()];
+    for format in formats {
+        let numbers: Vec<usize> =
+            (0..pages.len()).filter(|number| (format.recognizes)(pages[*number].tree)).collect();
+        let before = found.routes.len();
+        numbers.iter().for_each(|number| known[*number] = true);
+        let own: Vec<Page<'_>> = numbers.iter().map(|number| pages[*number].again()).collect();
+        (format.routes)(&own, &mut found);
+        if found.routes.len() > before {
+            found.imported.sources.push(format.source);
+        }
+    }
+    for (page, _) in pages.iter().zip(&known).filter(|(_, known)| !**known) {
+        let found_keys = self::found(page.tree);
+        found.imported.unknown.push(UnknownDocument { document: page.document, found: found_keys });
+    }
+    if !found.routes.is_empty() {
+        return Ok(found);
+    }
+    Err(match found.imported.refused() {
+        Some(refused) => refused.clone(),
+        None => ImportError::new("", "no routes found", format!("a file with routes of {named}")),
+    })
 }
 
 /// Whether a document has settings of a known format, whether or not they can be read.

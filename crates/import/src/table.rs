@@ -98,6 +98,11 @@ impl<'a> SettingsTable<'a> {
         list.iter().enumerate().map(table).collect()
     }
 
+    /// The table itself.
+    pub(crate) const fn map(&self) -> &'a Map<String, Value> {
+        self.map
+    }
+
     /// All keys with their values.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
         self.map.iter().map(|(name, value)| (name.as_str(), value))

@@ -142,7 +142,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
             // A list of formats is theirs, and a format is what they are read from.
             &["document", "source"],
             &["imported", "spans"],
-            &["table"],
+            &["routes", "table"],
             &["export"],
             &["formats"],
             &["import"],

@@ -1,21 +1,17 @@
 //! `stagger import`: settings of other products as a policy file.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
-use stagger_import::{Imported, ImportedPolicy};
+use stagger_import::{Imported, ImportedPolicy, ImportedRoute, LeftOut};
 
+use super::import_routes::{comment, routes_json, routes_toml};
 use crate::command_error::CommandError;
-use crate::flags::{ImportFlags, ImportFormat};
+use crate::flags::{ImportFlags, ImportFormat, ImportTarget};
 use crate::policy_file::{ForeignFiles, read, settings_files};
-use crate::render::wrapped;
-use crate::streams::{self, USUAL_WIDTH};
-
-/// Columns of a comment, whose lines but the first are indented.
-const COMMENT: usize = USUAL_WIDTH - "#   ".len();
+use crate::streams;
 
 /// The most files or documents of no known format that are named.
 const MOST_NAMED: usize = 5;
@@ -35,14 +31,30 @@ pub(crate) fn import(flags: &ImportFlags) -> Result<ExitCode, CommandError> {
             sources.files.add(name.clone(), text).map_err(refused)?;
         }
     }
-    let imported = sources.files.import(flags.from).map_err(|error| {
+    let refused = |error| {
         let names: Vec<String> = flags.files.iter().map(|file| shown(file)).collect();
         CommandError::File(format!("error: {}: {error}", names.join(", ")))
-    })?;
-    let remarks = sources.remarks(&imported);
-    let page = match flags.format {
-        ImportFormat::Toml => toml_page(&imported, &remarks),
-        ImportFormat::Json => sources.json_page(&imported),
+    };
+    let (page, remarks) = match flags.to {
+        ImportTarget::Policies => {
+            let imported = sources.files.import(flags.from).map_err(refused)?;
+            let remarks = sources.remarks(&imported);
+            let page = match flags.format {
+                ImportFormat::Toml => toml_page(&imported, &remarks),
+                ImportFormat::Json => sources.json_page(&imported),
+            };
+            (page, remarks)
+        }
+        ImportTarget::Routes => {
+            let found = sources.files.routes(flags.from).map_err(refused)?;
+            let remarks = sources.remarks(&found.imported);
+            let place = |route: &ImportedRoute| sources.at(route.document, &route.source_path);
+            let page = match flags.format {
+                ImportFormat::Toml => routes_toml(&found, &remarks, place),
+                ImportFormat::Json => routes_json(&found, sources.left_out(&found.imported)),
+            };
+            (page, remarks)
+        }
     };
     let code = streams::write(&page);
     remarks.iter().for_each(|line| streams::note(line));
@@ -108,16 +120,18 @@ impl Sources {
         left.chain(notes).chain(unknown).chain(more).chain(self.unread.iter().cloned()).collect()
     }
 
+    /// What is left out, each with its file.
+    fn left_out(&self, imported: &Imported) -> Vec<Value> {
+        let row = |left: &LeftOut| {
+            let file = self.files.name_of(left.document);
+            json!({ "file": file, "path": left.path, "value": left.value, "why": left.why, "refused": left.refused })
+        };
+        imported.left_out.iter().map(row).collect()
+    }
+
     /// The object.
     fn json_page(&self, imported: &Imported) -> String {
-        let left: Vec<Value> = imported
-            .left_out
-            .iter()
-            .map(|left| {
-                let file = self.files.name_of(left.document);
-                json!({ "file": file, "path": left.path, "value": left.value, "why": left.why, "refused": left.refused })
-            })
-            .collect();
+        let left = self.left_out(imported);
         let mut policies = Map::new();
         let mut same = Map::new();
         for group in imported.groups() {
@@ -164,12 +178,4 @@ fn table(group: &[&ImportedPolicy]) -> String {
     let policies = BTreeMap::from([(group[0].name.as_str(), &group[0].policy)]);
     let written = toml::to_string(&BTreeMap::from([("policy", policies)]));
     text + &written.expect("every policy can be written")
-}
-
-fn comment(page: &mut String, line: &str) {
-    let parts = wrapped(&line.replace(['\n', '\r'], " "), COMMENT);
-    for (number, part) in parts.iter().enumerate() {
-        let indent = if number > 0 { "  " } else { "" };
-        let _ = writeln!(page, "# {indent}{part}");
-    }
 }

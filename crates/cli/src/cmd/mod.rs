@@ -9,6 +9,7 @@ mod explain;
 mod export;
 mod http;
 mod import;
+mod import_routes;
 mod lint;
 mod manual;
 mod operator;

@@ -22,7 +22,9 @@ pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags, preset}
 pub(crate) use dispatcher::{ServeFlags, StoreCommand, StoreFlags};
 pub(crate) use exec::{Attempts, ExecFlags, PolicyFlags, StdinMode};
 pub(crate) use http::{ContinueAt, HttpFlags, HttpFormat, Statuses};
-pub(crate) use new_policies::{ChooseFlags, ChooseFormat, ExportFlags, ImportFlags, ImportFormat};
+pub(crate) use new_policies::{
+    ChooseFlags, ChooseFormat, ExportFlags, ImportFlags, ImportFormat, ImportTarget,
+};
 pub(crate) use operator::{OperatorCommand, OperatorFlags};
 pub(crate) use policies::{CallsFlags, Deny, ExplainFlags, ExplainFormat, LintFlags, LintFormat};
 pub(crate) use proxy::ProxyFlags;

@@ -114,6 +114,7 @@ Examples:
   stagger import service-config.json            a policy of ours, and what could not be mapped
   stagger import application.yml > policy.toml  the policies of resilience4j's instances
   stagger import manifests/ > policy.toml       every file of a folder
+  stagger import envoy.yaml --to routes         routes.toml of the proxy
   stagger import - --from envoy < route.yaml    from standard input, as Envoy's";
 
 /// The flags of `stagger import`.
@@ -129,9 +130,22 @@ pub(crate) struct ImportFlags {
     #[arg(long, value_name = "FORMAT", value_parser = names(ImportSource::all()), hide_possible_values = true)]
     pub(crate) from: Option<ImportSource>,
 
+    /// The file to make of them
+    #[arg(long, value_enum, value_name = "KIND", default_value_t = ImportTarget::Policies)]
+    pub(crate) to: ImportTarget,
+
     /// The form of the output
     #[arg(long, value_enum, value_name = "FORM", default_value_t = ImportFormat::Toml)]
     pub(crate) format: ImportFormat,
+}
+
+/// The file that an import writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportTarget {
+    /// A policy file
+    Policies,
+    /// The routes of `stagger proxy`, from Envoy and Istio
+    Routes,
 }
 
 /// The end of its help.
@@ -158,9 +172,9 @@ pub(crate) struct ExportFlags {
 /// The form of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
-    /// A policy file, with what was left out as comments
+    /// A file in TOML, with what was left out as comments
     Toml,
-    /// One object with policies, left_out and notes
+    /// One object with policies or routes, left_out and notes
     Json,
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use stagger_explain::PolicyFinding;
 use stagger_import::{
-    ImportError, ImportSource, Imported, SettingsDocument, import_documents, is_known,
+    ImportError, ImportSource, Imported, ImportedRoutes, SettingsDocument, import_documents,
+    import_routes, is_known,
 };
 
 use super::folder::holds_policies;
@@ -46,6 +47,14 @@ impl ForeignFiles {
     /// As of [`import_documents`].
     pub(crate) fn import(&self, from: Option<ImportSource>) -> Result<Imported, ImportError> {
         import_documents(&self.documents, from)
+    }
+
+    /// The routes of all files together.
+    ///
+    /// # Errors
+    /// As of [`import_routes`].
+    pub(crate) fn routes(&self, from: Option<ImportSource>) -> Result<ImportedRoutes, ImportError> {
+        import_routes(&self.documents, from)
     }
 
     pub(crate) fn files(&self) -> &[ForeignFile] {

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use stagger_core::Policy;
 use stagger_core::budget::BudgetPlan;
+use stagger_explain::RouteFacts;
 use stagger_import::{ImportSource, ImportedPolicy};
 use stagger_text::nearest;
 
@@ -12,6 +13,7 @@ use super::argument::PolicyArgument;
 use super::calls::CallFacts;
 use super::foreign::{ForeignFiles, is_foreign};
 use super::reading::read;
+use super::routes::is_route;
 use super::survey::{Surveyed, survey};
 use crate::command_error::CommandError;
 use crate::flags::preset;
@@ -66,6 +68,8 @@ pub(crate) struct NamedPolicy {
     pub(crate) calls: CallFacts,
     /// The product whose settings it was read from, if it is not ours.
     pub(crate) product: Option<ImportSource>,
+    /// The facts of the proxy's route whose policy it is.
+    pub(crate) route: Option<RouteFacts>,
 }
 
 impl NamedPolicy {
@@ -90,7 +94,7 @@ impl Loaded {
         let loaded = if is_foreign(&asked.file, &text) {
             Self::foreign(file, text)?
         } else {
-            Self::parse(&file, &text)?
+            Self::parse(&asked.file, &file, &text)?
         };
         match &asked.name {
             Some(name) => loaded.only(name),
@@ -124,6 +128,7 @@ impl Loaded {
                 names_budget: true,
                 calls: CallFacts::default(),
                 product: None,
+                route: None,
             }],
         })
     }
@@ -170,13 +175,14 @@ impl Loaded {
             names_budget: true,
             calls: CallFacts::default(),
             product: Some(it.source),
+            route: None,
         };
         let policies = imported.policies.into_iter().map(entry).collect();
         Ok(Self { file, policies })
     }
 
-    fn parse(file: &str, text: &str) -> Result<Self, CommandError> {
-        let survey = survey(text);
+    fn parse(place: &Path, file: &str, text: &str) -> Result<Self, CommandError> {
+        let survey = survey(place, text);
         if !survey.flaws.is_empty() {
             let shown: Vec<String> = survey
                 .flaws
@@ -200,6 +206,7 @@ impl Loaded {
                 names_budget,
                 calls: it.calls,
                 product: None,
+                route: it.route.map(|route| route.facts),
             }
         };
         let policies = survey.policies.into_iter().map(entry).collect();
@@ -209,7 +216,9 @@ impl Loaded {
     /// The one of this name.
     fn only(mut self, name: &str) -> Result<Self, CommandError> {
         let named = |entry: &NamedPolicy| !entry.path.is_empty() && entry.name == name;
-        let Some(at) = self.policies.iter().position(named) else {
+        let routed = |entry: &NamedPolicy| entry.route.is_some() && is_route(&entry.name, name);
+        let at = self.policies.iter().position(named);
+        let Some(at) = at.or_else(|| self.policies.iter().position(routed)) else {
             let named = self.policies.iter().filter(|entry| !entry.path.is_empty());
             return Err(absent(&self.file, name, named.map(|entry| entry.name.as_str())));
         };

@@ -2,13 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::Path;
 
 use stagger_core::Policy;
+use stagger_explain::{PolicyFinding, Setting};
+use stagger_proxy::config::read_policy;
 use stagger_text::nearest;
 use stagger_text::settings::{Document, Flaw, Reader, Value, engine, holds, last_before, place};
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::calls::{self, CallFacts};
+use super::routes::{self, SurveyedRoute};
 
 /// The tables of a file of named policies.
 const TABLES: [&str; 2] = ["policy", "calls"];
@@ -25,6 +30,8 @@ pub(crate) struct Survey<'t> {
     pub(crate) policies: Vec<Surveyed<'t>>,
     /// Everything else, in the order of the file.
     pub(crate) flaws: Vec<Flaw>,
+    /// Whether the policies are those of a proxy, which shares hints by destination.
+    of_proxy: bool,
 }
 
 /// A policy, and what is known of its calls.
@@ -36,6 +43,8 @@ pub(crate) struct Surveyed<'t> {
     pub(crate) path: String,
     pub(crate) policy: Policy,
     pub(crate) calls: CallFacts,
+    /// The route whose policy it is.
+    pub(crate) route: Option<SurveyedRoute<'t>>,
     table: Value<'t>,
 }
 
@@ -48,23 +57,70 @@ impl Surveyed<'_> {
         })
     }
 
-    /// Whether the file sets this top-level key of the policy, rather than leaving its default.
+    /// The place of a key of its route, or of the policy where the key is one of the policy.
+    fn route_place(&self, key: &str) -> Range<usize> {
+        let of_policy = key.starts_with("limits.");
+        match &self.route {
+            Some(route) if of_policy && route.names_policy => {
+                place("policy", &route.table).unwrap_or_else(|| route.table.span())
+            }
+            Some(route) if !of_policy => {
+                place(key, &route.table).unwrap_or_else(|| route.table.span())
+            }
+            _ => self.place(key),
+        }
+    }
+
+    /// Whether the file sets this top-level key of the policy, rather than leaving its default. The policy of a
+    /// route that is no table of its own has all keys from elsewhere.
     pub(crate) fn sets(&self, key: &str) -> bool {
         match self.table.get_ref() {
             DeValue::Table(table) => table.contains_key(key),
-            _ => false,
+            _ => true,
         }
+    }
+
+    /// Whether it is looked at under this name, and not under that of a `[policy.NAME]`.
+    pub(crate) fn is_own(&self) -> bool {
+        !self.route.as_ref().is_some_and(|route| route.names_policy)
+    }
+
+    /// The findings of the policy and of its route, each with its place.
+    pub(crate) fn findings(&self, setting: &Setting) -> Vec<(Range<usize>, PolicyFinding)> {
+        let own =
+            if self.is_own() { stagger_explain::lint(&self.policy, setting) } else { Vec::new() };
+        let own = own.into_iter().filter(|finding| !self.is_tunnel() || of_breaker(finding));
+        let facts = self.route.as_ref().map(|route| &route.facts);
+        let of_route = facts.map(|facts| stagger_explain::lint_route(&self.policy, facts));
+        let of_route = of_route.into_iter().flatten();
+        own.map(|finding| (self.place(finding.key), finding))
+            .chain(of_route.map(|finding| (self.route_place(finding.key), finding)))
+            .collect()
+    }
+
+    fn is_tunnel(&self) -> bool {
+        self.route.as_ref().is_some_and(|route| route.facts.tunnel)
     }
 }
 
-/// Reads everything that can be read of a text.
-pub(crate) fn survey(text: &str) -> Survey<'_> {
+/// Whether a finding is one of the breaker, all that a tunnel uses of its policy.
+pub(crate) fn of_breaker(finding: &PolicyFinding) -> bool {
+    finding.key.starts_with("breaker")
+}
+
+/// Reads everything that can be read of a text. A file of a proxy's routes is read as the proxy reads it, with the
+/// files that it names.
+pub(crate) fn survey<'t>(file: &Path, text: &'t str) -> Survey<'t> {
     let (document, broken) = Document::recovered(text);
     let document = policies_of(document);
     let reader = document.reader();
     let mut survey = Survey::default();
+    survey.of_proxy = has_routes(&reader);
     if is_named(&reader) {
         survey.named(&reader, &broken);
+        if survey.of_proxy && broken.is_empty() {
+            survey.routes(&reader, file, text);
+        }
     } else if broken.is_empty() {
         survey.add(None, &reader.whole(), String::new(), CallFacts::default());
     }
@@ -132,9 +188,9 @@ impl<'t> Survey<'t> {
                 }
             }
         }
-        let routes = has_routes(reader);
+        let routes = self.of_proxy;
         if routes {
-            self.of_routes(reader);
+            self.inside_routes(reader);
         }
         // What a scenario or a proxy has beside its policies is its own; what follows a mistake may be no
         // key at all.
@@ -146,13 +202,59 @@ impl<'t> Survey<'t> {
         }
     }
 
-    /// The policies that stand in the routes of a proxy, each under the name of its route.
-    fn of_routes(&mut self, reader: &Reader<'_, 't>) {
+    /// The policies that stand in the routes of a proxy.
+    fn inside_routes(&mut self, reader: &Reader<'_, 't>) {
         for (name, route) in inner_tables(reader, ROUTES) {
             if let Some(policy) = route.get("policy").filter(|policy| policy.get_ref().is_table()) {
                 let path = format!("{ROUTES}.{name}.policy");
-                self.add(Some(name.to_owned()), policy, path, CallFacts::default());
+                self.add(Some(routes::name_of(name)), policy, path, CallFacts::default());
             }
+        }
+    }
+
+    /// All routes as the proxy reads them: the facts of each, and its policy from wherever it comes.
+    fn routes(&mut self, reader: &Reader<'_, 't>, file: &Path, text: &str) {
+        let settings = match routes::settings(file, text) {
+            Ok(settings) => settings,
+            Err(fault) if self.flaws.is_empty() => {
+                let flaw = fault.flaw().cloned();
+                return self
+                    .flaws
+                    .push(flaw.unwrap_or_else(|| Flaw::new(first(reader), fault.to_string())));
+            }
+            // The flaws that are known may be the same.
+            Err(_) => return,
+        };
+        let tables = reader.names().filter(|(name, _)| *name == ROUTES);
+        let tables: Vec<_> = tables.filter_map(|(_, value)| value.get_ref().as_table()).collect();
+        for route in &settings.routes {
+            let named = tables.iter().find_map(|table| table.get(route.name.as_str()));
+            let Some((value, table)) = named.and_then(|it| Some((it, it.get_ref().as_table()?)))
+            else {
+                continue;
+            };
+            let written = table.get("policy");
+            let text = written.and_then(|policy| policy.get_ref().as_str());
+            let read = SurveyedRoute {
+                facts: routes::facts(&settings, route, |key| table.contains_key(key)),
+                names_policy: text.is_some_and(|text| has_policy(reader, text)),
+                table: value.clone(),
+            };
+            let name = routes::name_of(&route.name);
+            let inside = self.policies.iter_mut().find(|it| it.name.as_deref() == Some(&*name));
+            if let Some(inside) = inside.filter(|it| it.path.ends_with(".policy")) {
+                (inside.policy, inside.route) = (route.policy, Some(read));
+                continue;
+            }
+            let at = written.map_or_else(|| value.span(), Spanned::span);
+            self.policies.push(Surveyed {
+                name: Some(name),
+                path: format!("{ROUTES}.{}", route.name),
+                policy: route.policy,
+                calls: CallFacts::default(),
+                route: Some(read),
+                table: Spanned::new(at, DeValue::String("".into())),
+            });
         }
     }
 
@@ -192,10 +294,22 @@ impl<'t> Survey<'t> {
         let mut rest = table.clone();
         let mut refused = false;
         loop {
-            match engine::<Policy>(&path, &rest) {
+            let built = if self.of_proxy {
+                read_policy(&path, &rest)
+            } else {
+                engine::<Policy>(&path, &rest)
+            };
+            match built {
                 Ok(policy) if !refused => {
-                    let table = table.clone();
-                    return self.policies.push(Surveyed { name, path, policy, calls, table });
+                    let (table, route) = (table.clone(), None);
+                    return self.policies.push(Surveyed {
+                        name,
+                        path,
+                        policy,
+                        calls,
+                        route,
+                        table,
+                    });
                 }
                 Ok(_) => return,
                 Err(flaw) => {
@@ -216,6 +330,11 @@ impl<'t> Survey<'t> {
             }
         }
     }
+}
+
+/// Whether a document has a `[policy.NAME]` of this name.
+fn has_policy(reader: &Reader<'_, '_>, name: &str) -> bool {
+    inner_tables(reader, "policy").any(|(known, _)| known == name)
 }
 
 /// The policies in which something is no TOML: what is left of them is not what was meant.

@@ -12,7 +12,9 @@ mod deadline;
 mod delays;
 mod hints;
 mod reserve;
+mod routes;
 mod rules;
 
 pub use across::{LayeredPolicy, multiplied};
+pub use routes::{RouteFacts, lint_route};
 pub use rules::lint;

@@ -11,3 +11,4 @@ mod tree;
 mod yaml;
 
 pub use tree::SettingsDocument;
+pub(crate) use tree::below;

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     export: Some(Export { write: envoy_text, comment: Some("#") }),
 };
 
-const SOURCE: ImportSource = ImportSource::new(&FormatInfo {
+pub(super) const SOURCE: ImportSource = ImportSource::new(&FormatInfo {
     name: "envoy",
     product: "Envoy",
     documentation: "https://www.envoyproxy.io/docs/envoy/latest/api-v3/config/route/v3/route_components.proto",
@@ -132,7 +132,7 @@ fn import(pages: &[Page<'_>], imported: &mut Imported) -> Result<(), ImportError
 
 /// The settings that a retry policy stands in.
 #[derive(Clone, Copy)]
-enum Around<'a> {
+pub(super) enum Around<'a> {
     /// None: a file that is one retry policy.
     Nothing,
     /// A `RouteAction`, with its path.
@@ -144,8 +144,8 @@ enum Around<'a> {
 /// A virtual host's retry policy: its path and its settings.
 type Inherited<'a> = Option<(&'a str, &'a Map<String, Value>)>;
 
-struct Walk<'b> {
-    budgets: &'b [EnvoyBudget],
+pub(super) struct Walk<'b> {
+    pub(super) budgets: &'b [EnvoyBudget],
 }
 
 impl Walk<'_> {
@@ -202,7 +202,7 @@ impl Walk<'_> {
         }
     }
 
-    fn policy(
+    pub(super) fn policy(
         &self,
         table: &SettingsTable<'_>,
         around: Around<'_>,
@@ -251,7 +251,7 @@ impl Walk<'_> {
 }
 
 /// The route's timeout bounds all attempts; 0 means none.
-fn deadline(
+pub(super) fn deadline(
     builder: PolicyBuilder,
     around: Around<'_>,
     imported: &mut Imported,

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use stagger_core::Policy;
 
+use crate::routes::ImportedRoutes;
 use crate::{ImportError, ImportSource, Imported};
 
 /// All that the import and the export need to know of a format.
@@ -21,6 +22,15 @@ pub(crate) struct Export {
     pub(crate) write: fn(&[(&str, &Policy)]) -> String,
     /// The mark of a comment, if the notation has any.
     pub(crate) comment: Option<&'static str>,
+}
+
+/// A reader of routes, for a format whose settings name the servers of its routes.
+pub(crate) struct RouteFormat {
+    pub(crate) source: ImportSource,
+    /// Whether a document has routes, or servers of routes.
+    pub(crate) recognizes: fn(&Value) -> bool,
+    /// Reads the documents that it recognizes, together.
+    pub(crate) routes: fn(&[Page<'_>], &mut ImportedRoutes),
 }
 
 /// A document, or an item of a list of resources.

@@ -26,7 +26,7 @@ pub(super) const FORMAT: Format = Format {
     export: Some(Export { write: istio_text, comment: Some("#") }),
 };
 
-const SOURCE: ImportSource = ImportSource::new(&FormatInfo {
+pub(super) const SOURCE: ImportSource = ImportSource::new(&FormatInfo {
     name: "istio",
     product: "Istio",
     documentation: "https://istio.io/latest/docs/reference/config/networking/virtual-service/#HTTPRetry",
@@ -41,14 +41,14 @@ const SOURCE: ImportSource = ImportSource::new(&FormatInfo {
     ],
 });
 
-const GROUP: &str = "networking.istio.io";
-const FORM: &str = "a time such as 25ms, 2s or 1m";
+pub(super) const GROUP: &str = "networking.istio.io";
+pub(super) const FORM: &str = "a time such as 25ms, 2s or 1m";
 const RETRIES: u32 = 2;
 const FAILURES: u32 = 5;
 const EJECTION: Span = Span::from_secs(30);
 
 /// Keys of an `HTTPRoute` of Istio that are not about retries.
-const ROUTE: [&str; 15] = [
+pub(super) const ROUTE: [&str; 15] = [
     "name",
     "match",
     "route",
@@ -67,14 +67,14 @@ const ROUTE: [&str; 15] = [
 ];
 
 /// The parts of a `DestinationRule` that policies have.
-struct Rule {
-    host: String,
+pub(super) struct Rule {
+    pub(super) host: String,
     breaker: Option<BreakerPlan>,
     budget: Option<BudgetPlan>,
     document: usize,
     name: String,
     path: String,
-    used: bool,
+    pub(super) used: bool,
 }
 
 fn import(pages: &[Page<'_>], imported: &mut Imported) -> Result<(), ImportError> {
@@ -117,7 +117,7 @@ impl Rule {
     }
 }
 
-fn rule(
+pub(super) fn rule(
     page: &Page<'_>,
     map: &Map<String, Value>,
     rules: &mut Vec<Rule>,
@@ -196,7 +196,7 @@ fn service(
     Ok(())
 }
 
-fn route(
+pub(super) fn route(
     http: &SettingsTable<'_>,
     name: &str,
     rules: &mut [Rule],

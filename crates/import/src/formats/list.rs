@@ -2,10 +2,10 @@
 
 use std::str::FromStr;
 
-use super::format::Format;
+use super::format::{Format, RouteFormat};
 use super::{
-    aws, dapr, envoy, envoy_gateway, gateway_api, grpc, haproxy, istio, kuma, linkerd, nginx,
-    polly, resilience4j, spring_retry, temporal,
+    aws, dapr, envoy, envoy_gateway, envoy_routes, gateway_api, grpc, haproxy, istio, istio_routes,
+    kuma, linkerd, nginx, polly, resilience4j, spring_retry, temporal,
 };
 use crate::{ImportError, ImportSource};
 
@@ -26,6 +26,20 @@ pub(crate) const FORMATS: [Format; 15] = [
     temporal::FORMAT,
     nginx::FORMAT,
     haproxy::FORMAT,
+];
+
+/// The formats whose routes are read.
+pub(crate) const ROUTE_FORMATS: [RouteFormat; 2] = [
+    RouteFormat {
+        source: envoy::SOURCE,
+        recognizes: envoy_routes::recognizes,
+        routes: envoy_routes::routes,
+    },
+    RouteFormat {
+        source: istio::SOURCE,
+        recognizes: istio_routes::recognizes,
+        routes: istio_routes::routes,
+    },
 ];
 
 impl ImportSource {

@@ -18,17 +18,24 @@ use stagger_text::settings::Flaw;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsFault {
     message: String,
+    flaw: Option<Flaw>,
 }
 
 impl SettingsFault {
     /// A mistake in the text of this file.
     pub(super) fn of(flaw: &Flaw, file: &str, text: &str) -> Self {
-        Self { message: flaw.line(file, text) }
+        Self { message: flaw.line(file, text), flaw: Some(flaw.clone()) }
     }
 
     /// A refusal that has no place in the text, such as a file that cannot be read.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into() }
+        Self { message: message.into(), flaw: None }
+    }
+
+    /// The mistake and its bytes in the text, for a report that shows the line.
+    #[must_use]
+    pub const fn flaw(&self) -> Option<&Flaw> {
+        self.flaw.as_ref()
     }
 }
 

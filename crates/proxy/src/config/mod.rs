@@ -21,6 +21,7 @@ pub use fleet::FleetSettings;
 pub(crate) use headers::secret_text;
 pub use headers::{HeaderSource, HeaderValueSource};
 pub use limits::ProxyLimits;
+pub use policy::read as read_policy;
 pub use retry::{AddedKey, RetryRules};
 pub use route::{HostPattern, RouteSettings, RouteTarget, UpstreamProtocol};
 pub use settings::ProxySettings;

@@ -43,7 +43,10 @@ fn usual() -> Policy {
 }
 
 /// A policy as it stands in a text. Hints hold for the whole destination unless its `hints.scope` is set.
-fn read(path: &str, value: &Value<'_>) -> Result<Policy, Flaw> {
+///
+/// # Errors
+/// A value that is no policy, or a setting out of its bounds.
+pub fn read(path: &str, value: &Value<'_>) -> Result<Policy, Flaw> {
     let policy: Policy = engine(path, value)?;
     Ok(if sets_scope(value) { policy } else { shared(policy) })
 }

@@ -278,6 +278,12 @@ impl Identity {
         self.authority.pem()
     }
 
+    /// The key of the certificate in PEM.
+    #[must_use]
+    pub fn key_pem(&self) -> String {
+        self.key.serialize_pem()
+    }
+
     /// The authority's certificate in DER.
     #[must_use]
     pub fn authority_der(&self) -> &[u8] {

@@ -4,7 +4,7 @@ use stagger_core::{Policy, Span};
 use stagger_explain::{Explanation, Setting, Severity};
 
 use crate::flags::CallsFlags;
-use crate::policy_file::{NamedPolicy, in_own_words};
+use crate::policy_file::{NamedPolicy, in_own_words, of_breaker};
 
 /// A policy with its figures.
 #[derive(Clone, Debug)]
@@ -20,6 +20,10 @@ impl Account {
     pub(super) fn of(entry: &NamedPolicy, flags: &CallsFlags) -> Self {
         let setting = flags.over(&entry.calls.setting);
         let mut figures = stagger_explain::explain(&entry.policy, &setting);
+        if let Some(facts) = &entry.route {
+            figures.findings.retain(|finding| !facts.tunnel || of_breaker(finding));
+            figures.findings.extend(stagger_explain::lint_route(&entry.policy, facts));
+        }
         figures.findings.retain(|finding| !entry.calls.allows(finding.code));
         if let Some(product) = entry.product {
             let own = |finding| in_own_words(product, finding);

@@ -11,7 +11,7 @@ use super::foreign::ForeignRun;
 use super::machine;
 use crate::command_error::CommandError;
 use crate::flags::{Deny, LintFlags, LintFormat};
-use crate::policy_file::{PolicyArgument, files, is_foreign, read};
+use crate::policy_file::{PolicyArgument, files, is_foreign, read, titled};
 use crate::streams;
 
 /// Runs the command: every file is looked at, also after one that is refused.
@@ -136,7 +136,7 @@ fn shown(sheet: &FileFindings, placed: &PlacedFinding, colours: bool) -> String 
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
-    let note = placed.policy.as_ref().map(|name| format!("in policy {name}"));
+    let note = placed.policy.as_ref().map(|name| format!("in {}", titled(name)));
     let excerpt = Excerpt {
         level,
         code: Some(finding.code.name()),

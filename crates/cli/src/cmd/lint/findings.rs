@@ -7,7 +7,7 @@ use stagger_text::settings::Flaw;
 
 use crate::command_error::CommandError;
 use crate::flags::{CallsFlags, LintFlags};
-use crate::policy_file::{PolicyArgument, Surveyed, absent, survey};
+use crate::policy_file::{PolicyArgument, Surveyed, absent, is_route, survey};
 
 /// One file: its findings and its flaws, each in the order of the file.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl FileFindings {
         text: String,
         flags: &LintFlags,
     ) -> Result<Self, CommandError> {
-        let mut survey = survey(&text);
+        let mut survey = survey(&asked.file, &text);
         if let Some(name) = &asked.name {
             only(&file, name, &mut survey.policies, survey.flaws.is_empty())?;
         }
@@ -48,7 +48,7 @@ impl FileFindings {
             survey.policies.iter().flat_map(|policy| findings(policy, &flags.calls)).collect();
         findings.retain(|placed| !flags.allow.contains(&placed.finding.code));
         findings.sort_by_key(|placed| (placed.at.start, placed.finding.code));
-        let policies = survey.policies.len();
+        let policies = survey.policies.iter().filter(|policy| policy.is_own()).count();
         let flaws = survey.flaws;
         Ok(Self { file, text, policies, findings, flaws })
     }
@@ -98,23 +98,27 @@ fn only(
     whole: bool,
 ) -> Result<(), CommandError> {
     let is = |known: &Surveyed<'_>| known.name.as_deref() == Some(name);
-    if whole && !policies.iter().any(is) {
+    let of_route = |known: &Surveyed<'_>| {
+        known.route.is_some() && known.name.as_deref().is_some_and(|known| is_route(known, name))
+    };
+    let routed = !policies.iter().any(is);
+    if whole && routed && !policies.iter().any(of_route) {
         return Err(absent(file, name, policies.iter().filter_map(|it| it.name.as_deref())));
     }
-    policies.retain(is);
+    policies.retain(|known| if routed { of_route(known) } else { is(known) });
     Ok(())
 }
 
 /// Findings of a policy that are not accepted, and accepted ones that it does not have.
 fn findings(surveyed: &Surveyed<'_>, flags: &CallsFlags) -> Vec<PlacedFinding> {
-    let found = stagger_explain::lint(&surveyed.policy, &flags.over(&surveyed.calls.setting));
+    let found = surveyed.findings(&flags.over(&surveyed.calls.setting));
     let placed = |at, finding| PlacedFinding { policy: surveyed.name.clone(), at, finding };
     let unused =
-        surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.code == *code));
+        surveyed.calls.allow.iter().filter(|(code, _)| !found.iter().any(|it| it.1.code == *code));
     let unused: Vec<PlacedFinding> =
         unused.map(|(code, at)| placed(at.clone(), stale(*code))).collect();
-    let left = found.into_iter().filter(|finding| !surveyed.calls.allows(finding.code));
-    left.map(|finding| placed(surveyed.place(finding.key), finding)).chain(unused).collect()
+    let left = found.into_iter().filter(|(_, finding)| !surveyed.calls.allows(finding.code));
+    left.map(|(at, finding)| placed(at, finding)).chain(unused).collect()
 }
 
 fn stale(code: Code) -> PolicyFinding {

@@ -11,6 +11,7 @@ use stagger_text::position;
 use stagger_text::settings::Flaw;
 
 use super::findings::{FileFindings, LintReport, PlacedFinding, Unread, summary};
+use crate::policy_file::titled;
 
 /// Lines and columns are counted from 1, columns in characters.
 #[derive(Debug, Serialize)]
@@ -109,7 +110,7 @@ fn found_line(sheet: &FileFindings, placed: &PlacedFinding) -> String {
     let finding = &placed.finding;
     let message = format!("{}. Fix: {}", finding.message, finding.fix);
     let title = match &placed.policy {
-        Some(name) => format!("{} in policy {name}", finding.code),
+        Some(name) => format!("{} in {}", finding.code, titled(name)),
         None => finding.code.to_string(),
     };
     command(&finding.severity.to_string(), sheet, placed.at.start, &title, &message)
@@ -180,7 +181,8 @@ fn rules() -> Vec<Value> {
 
 fn finding_result(sheet: &FileFindings, placed: &PlacedFinding) -> Value {
     let finding = &placed.finding;
-    let policy = placed.policy.as_ref().map_or_else(String::new, |name| format!("policy {name}: "));
+    let policy =
+        placed.policy.as_ref().map_or_else(String::new, |name| format!("{}: ", titled(name)));
     result(
         finding.code.name(),
         &finding.severity.to_string(),
