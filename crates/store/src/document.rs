@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, EndpointState, HeaderTemplate, KeyHash,
-    Secret, SecretKind,
+    Application, ApplicationId, ClosedLink, Endpoint, EndpointId, EndpointState, HeaderTemplate,
+    KeyHash, LinkEnd, PortalAccess, PortalLinkId, Secret, SecretKind,
 };
 
 use super::encoding::Unreadable;
@@ -25,6 +25,7 @@ pub(super) fn of_application(application: &Application) -> Result<String, Unread
         keys: application.keys.iter().map(|key| Base64(key.as_bytes().to_vec())).collect(),
         slots: application.slots,
         created_at: application.created_at.as_nanos(),
+        portal: PortalDocument::from(&application.portal),
     })
 }
 
@@ -40,6 +41,7 @@ pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, 
             .map_err(|_| Unreadable::new("not the hash of a key"))?,
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
+        portal: document.portal.try_into()?,
     })
 }
 
@@ -80,6 +82,8 @@ struct ApplicationDocument {
     keys: Vec<Base64>,
     slots: NonZeroU32,
     created_at: u64,
+    #[serde(default)]
+    portal: PortalDocument,
 }
 
 /// An endpoint with what its own form leaves out.
@@ -89,6 +93,53 @@ struct EndpointDocument<'e> {
     secrets: Vec<SecretDocument>,
     #[serde(default)]
     headers: Vec<HeaderDocument>,
+}
+
+/// The access of people to a portal.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct PortalDocument {
+    key: Option<Base64>,
+    closed: Vec<ClosedLinkDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClosedLinkDocument {
+    id: PortalLinkId,
+    until: u64,
+    #[serde(default)]
+    deleted: bool,
+}
+
+impl From<&PortalAccess> for PortalDocument {
+    fn from(portal: &PortalAccess) -> Self {
+        let link = |link: &ClosedLink| ClosedLinkDocument {
+            id: link.id,
+            until: link.until.as_nanos(),
+            deleted: link.end == LinkEnd::Deleted,
+        };
+        Self {
+            key: portal.key.map(|key| Base64(key.to_vec())),
+            closed: portal.closed.iter().map(link).collect(),
+        }
+    }
+}
+
+impl TryFrom<PortalDocument> for PortalAccess {
+    type Error = Unreadable;
+
+    fn try_from(document: PortalDocument) -> Result<Self, Unreadable> {
+        let key = document.key.map(|key| key.0.try_into()).transpose();
+        let link = |link: ClosedLinkDocument| ClosedLink {
+            id: link.id,
+            until: Instant::from_nanos(link.until),
+            end: if link.deleted { LinkEnd::Deleted } else { LinkEnd::Opened },
+        };
+        Ok(Self {
+            key: key.map_err(|_| Unreadable::new("not the key of a portal"))?,
+            closed: document.closed.into_iter().map(link).collect(),
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -175,7 +226,7 @@ mod tests {
     use stagger_scheduler::model::{EventFilter, Statuses};
 
     use super::*;
-    use crate::testing::fixture::{app, endpoint as built, ep};
+    use crate::testing::fixture::{app, application as application_of, endpoint as built, ep};
 
     #[test]
     fn a_document_of_another_release_is_read() {
@@ -197,6 +248,17 @@ mod tests {
             ..built(1, 1)
         };
         assert_eq!(read, defaults);
+    }
+
+    #[test]
+    fn an_application_of_a_release_without_portals_is_read() {
+        let built = application_of(1);
+        let text = of_application(&built).unwrap();
+        assert_eq!(application(app(1), &text).unwrap(), built);
+        let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(document.as_object_mut().unwrap().remove("portal").is_some());
+        let read = application(app(1), &document.to_string()).unwrap();
+        assert_eq!(read, Application { portal: PortalAccess::default(), ..built });
     }
 
     #[test]

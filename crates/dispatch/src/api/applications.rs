@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
 use stagger::Instant;
-use stagger_scheduler::model::{Application, ApplicationId, KeyHash};
+use stagger_scheduler::model::{Application, ApplicationId, KeyHash, PortalAccess};
 use stagger_store::Cursor;
 use uuid::Uuid;
 
@@ -122,8 +122,8 @@ pub(super) fn current(api: &Api, id: ApplicationId) -> Result<Application, Error
 }
 
 pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
-    let (name, keys) = (String::new(), Vec::new());
-    Application { id, name, keys, slots: NonZeroU32::MIN, created_at }
+    let (name, keys, portal) = (String::new(), Vec::new(), PortalAccess::default());
+    Application { id, name, keys, slots: NonZeroU32::MIN, created_at, portal }
 }
 
 /// Most keys of an application: each is compared on every request.

@@ -12,7 +12,9 @@ use utoipa_axum::routes;
 
 use super::problem::Problem;
 use super::state::{Api, ApiOptions};
-use super::{applications, audit, auth, deliveries, endpoints, messages, openapi, operators};
+use super::{
+    applications, audit, auth, deliveries, endpoints, messages, openapi, operators, portal_links,
+};
 use crate::node::Node;
 
 /// The API of `node`, at `/v1`, `/healthz` and `/readyz`. Other routes can be merged with it.
@@ -52,6 +54,8 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
             applications::delete_application
         ))
         .routes(routes!(applications::create_key, applications::revoke_keys))
+        .routes(routes!(portal_links::create_portal_link, portal_links::delete_portal_links))
+        .routes(routes!(portal_links::delete_portal_link))
         .routes(routes!(endpoints::create_endpoint, endpoints::list_endpoints))
         .routes(routes!(
             endpoints::get_endpoint,

@@ -4,9 +4,11 @@
 //! read by the same code and refused in the same words.
 
 mod oidc;
+mod portal;
 mod settings;
 mod values;
 
 pub use oidc::OidcSettings;
+pub use portal::{Accent, PortalSettings};
 pub use settings::ConfigFault;
 pub use values::{AdminKey, Config, NoRedisUrl, RedisUrl, StoreKind};

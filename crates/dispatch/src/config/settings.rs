@@ -11,7 +11,7 @@ use stagger::{ConfigError, Ratio, Span};
 use stagger_text::hint;
 use stagger_text::settings::{Document, Flaw};
 
-use super::oidc;
+use super::{oidc, portal};
 use super::values::{AdminKey, Config, StoreKind, is_long_enough};
 use crate::observe::LogFormat;
 
@@ -63,7 +63,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 33] = [
+const SETTINGS: [Setting; 37] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -129,6 +129,29 @@ const SETTINGS: [Setting; 33] = [
         key: "oidc_roles",
         bound: "groups with their roles, such as on-call=operator, staff=viewer",
         set: |config, text| text.parse().ok().map(|it| config.oidc.roles = it),
+    },
+    Setting {
+        key: "portal_title",
+        bound: "1 to 60 characters",
+        set: |config, text| portal::title(text).map(|it| config.portal.title = it),
+    },
+    Setting {
+        key: "portal_logo_url",
+        bound: "an https address of a picture, without a password",
+        set: |config, text| portal::logo(text).map(|it| config.portal.logo_url = Some(it)),
+    },
+    Setting {
+        key: "portal_accent",
+        bound: "a colour such as #0a66c2",
+        set: |config, text| text.parse().ok().map(|it| config.portal.accent = Some(it)),
+    },
+    Setting {
+        key: "portal_frame_ancestors",
+        bound: "at most 20 https origins with commas between them, such as https://app.example; http on \
+                this machine only",
+        set: |config, text| {
+            portal::frame_ancestors(text).map(|it| config.portal.frame_ancestors = it)
+        },
     },
     Setting {
         key: "allow_private",

@@ -41,7 +41,8 @@ async fn measure(name: &str, store: Arc<dyn DeliveryStore>) {
     for n in 1..=ENDPOINTS {
         let slots = NonZeroU32::new(1000).expect("above zero");
         let (name, created_at) = ("shop".to_owned(), stagger::Instant::ORIGIN);
-        let made = Application { id: app(n), name, keys: vec![], slots, created_at };
+        let portal = PortalAccess::default();
+        let made = Application { id: app(n), name, keys: vec![], slots, created_at, portal };
         node.put_application(made).await.expect("it works");
         node.put_endpoint(endpoint(app(n), n, &url)).await.expect("it works");
     }

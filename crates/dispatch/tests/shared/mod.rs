@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 pub(crate) fn application(id: ApplicationId) -> Application {
     let slots = NonZeroU32::new(1000).expect("above zero");
-    Application { id, name: "shop".to_owned(), keys: vec![], slots, created_at: Instant::ORIGIN }
+    let (name, portal) = ("shop".to_owned(), PortalAccess::default());
+    Application { id, name, keys: vec![], slots, created_at: Instant::ORIGIN, portal }
 }
 
 pub(crate) fn id(n: u128) -> EndpointId {

@@ -13,7 +13,8 @@ use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::ui;
 use stagger_dispatch::ui::UiOptions;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, SecretKind, Statuses,
+    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, PortalAccess, SecretKind,
+    Statuses,
 };
 use stagger_sender::{SendOptions, Sender, generate_secret};
 use stagger_store::MemoryStore;
@@ -158,6 +159,7 @@ fn application() -> Application {
         keys: Vec::new(),
         slots: NonZeroU32::new(64).unwrap(),
         created_at: now(),
+        portal: PortalAccess::default(),
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant};
 
-use super::{ApplicationId, EndpointId, MessageId};
+use super::{ApplicationId, EndpointId, MessageId, PortalAccess};
 
 /// A tenant. Nothing of one application is visible to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct Application {
     pub slots: NonZeroU32,
     /// The time at which it was created.
     pub created_at: Instant,
+    /// The access of its people to its portal.
+    pub portal: PortalAccess,
 }
 
 /// The SHA-256 of an API key. Keys are 256 random bits, so that no slow hash is needed.

@@ -11,6 +11,7 @@ mod id;
 mod message;
 mod nanos;
 mod pace;
+mod portal;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
@@ -18,6 +19,7 @@ pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
     SecretKind,
 };
-pub use id::{ApplicationId, EndpointId, MessageId};
+pub use id::{ApplicationId, EndpointId, MessageId, PortalLinkId};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
+pub use portal::{ClosedLink, LinkEnd, PortalAccess};

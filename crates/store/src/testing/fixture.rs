@@ -7,9 +7,10 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
-    DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash, Message, MessageId,
-    NewMessage, Pace, Recovery, Secret, SecretKind, Statuses,
+    Application, ApplicationId, AttemptFailure, ClosedLink, Delivery, DeliveryAttempt,
+    DeliveryEnding, DeliveryState, Endpoint, EndpointId, EventFilter, HeaderTemplate, KeyHash,
+    LinkEnd, Message, MessageId, NewMessage, Pace, PortalAccess, PortalLinkId, Recovery, Secret,
+    SecretKind, Statuses,
 };
 use uuid::Uuid;
 
@@ -48,7 +49,18 @@ pub fn application(n: u64) -> Application {
         keys: vec![KeyHash::of("one"), KeyHash::of("two")],
         slots: number(7),
         created_at: at(n),
+        portal: PortalAccess {
+            key: Some([n.to_le_bytes()[0]; 32]),
+            closed: vec![
+                ClosedLink { id: link(1), until: at(9), end: LinkEnd::Opened },
+                ClosedLink { id: link(2), until: at(8), end: LinkEnd::Deleted },
+            ],
+        },
     }
+}
+
+fn link(n: u64) -> PortalLinkId {
+    PortalLinkId::from_uuid(uuid(n, 4))
 }
 
 /// Endpoint `n` of application `of`, with every field filled.

@@ -14,7 +14,7 @@ use stagger::budget::BudgetPlan;
 use stagger::{Backoff, ConfigError, Instant, Jitter, Policy, Ratio, Span, StdTime};
 use stagger_dispatch::IdGenerator;
 use stagger_dispatch::model::{
-    Application, ApplicationId, Endpoint, EndpointId, Pace, Recovery, SecretKind,
+    Application, ApplicationId, Endpoint, EndpointId, Pace, PortalAccess, Recovery, SecretKind,
 };
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::sender::{SendOptions, Sender, generate_secret};
@@ -72,7 +72,8 @@ impl DemoDispatcher {
 
 fn tenant(id: ApplicationId, now: Instant) -> Application {
     let slots = NodeOptions::default().slots;
-    Application { id, name: "demo".to_owned(), keys: Vec::new(), slots, created_at: now }
+    let (name, portal) = ("demo".to_owned(), PortalAccess::default());
+    Application { id, name, keys: Vec::new(), slots, created_at: now, portal }
 }
 
 fn endpoint(

@@ -17,8 +17,8 @@ pub(super) use delivery::{
     MissingFilter, NewBatch, NewMessage, ReplayFilter, Replayed, RetryFilter, RetryReply, TestSent,
 };
 pub(super) use schema::{
-    ApplicationIdText, EndpointIdText, EventTypeText, MessageIdText, StateName, TimestampText,
-    patch_of,
+    ApplicationIdText, EndpointIdText, EventTypeText, MessageIdText, PortalLinkIdText, SpanText,
+    StateName, TimestampText, patch_of,
 };
 pub(super) use secret::{NewSecret, SecretView, Secrets, header_patch};
 pub(super) use settings::{EndpointContext, EndpointCreated, EndpointSettings, EndpointView};

@@ -165,6 +165,7 @@ impl Sample {
             keys: Vec::new(),
             slots: std::num::NonZeroU32::MIN,
             created_at: self.now,
+            portal: stagger_scheduler::model::PortalAccess::default(),
         }
     }
 
