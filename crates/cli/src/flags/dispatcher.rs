@@ -99,7 +99,7 @@ pub(crate) struct ServeFlags {
     portal_accent: Option<String>,
 
     /// Origins whose pages may show the portal in a frame, with commas between them [none]
-    #[arg(long, value_name = "ORIGINS")]
+    #[arg(long, value_name = "LIST")]
     portal_frame_ancestors: Option<String>,
 
     /// Let endpoints have private and loopback addresses, for tests

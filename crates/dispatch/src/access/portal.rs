@@ -33,15 +33,6 @@ pub(crate) enum Capability {
     Manage,
 }
 
-impl Capability {
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Manage => "manage",
-        }
-    }
-}
-
 /// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {

@@ -132,7 +132,8 @@ impl std::error::Error for NoAccent {}
 
 /// The title in a text.
 pub(super) fn title(text: &str) -> Option<String> {
-    let plain = (1..=MAX_TITLE).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+    let plain =
+        (1..=MAX_TITLE).contains(&text.chars().count()) && !text.chars().any(char::is_control);
     plain.then(|| text.to_owned())
 }
 
@@ -191,7 +192,9 @@ mod tests {
         for wrong in ["red", "#fff", "#12345g", "#123456;", " #123456", "#+12345", ""] {
             assert_eq!(wrong.parse::<Accent>(), Err(NoAccent), "{wrong}");
         }
-        for wrong in ["http://a.example/x.svg", "javascript:alert(1)", "data:image/png;base64,", "x", ""] {
+        for wrong in
+            ["http://a.example/x.svg", "javascript:alert(1)", "data:image/png;base64,", "x", ""]
+        {
             assert_eq!(logo(wrong), None, "{wrong}");
         }
         assert_eq!(logo("https://a.example/x.svg").as_deref(), Some("https://a.example/x.svg"));

@@ -11,8 +11,8 @@ use stagger::{ConfigError, Ratio, Span};
 use stagger_text::hint;
 use stagger_text::settings::{Document, Flaw};
 
-use super::{oidc, portal};
 use super::values::{AdminKey, Config, StoreKind, is_long_enough};
+use super::{oidc, portal};
 use crate::observe::LogFormat;
 
 /// Most attempts in flight: each holds a socket, and systems allow some hundred thousand.

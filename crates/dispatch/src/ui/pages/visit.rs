@@ -41,7 +41,10 @@ impl Query {
     ///
     /// # Errors
     /// The first value that is wrong, in words.
-    pub(in crate::ui) fn filter(&self, state: Option<DeliveryState>) -> Result<DeliveryFilter, String> {
+    pub(in crate::ui) fn filter(
+        &self,
+        state: Option<DeliveryState>,
+    ) -> Result<DeliveryFilter, String> {
         let endpoint = typed(&self.endpoint, |text| {
             text.parse().map_err(|_| "An endpoint's id is ep_ and 32 hexadecimal digits.".into())
         })?;

@@ -41,9 +41,7 @@ pub(super) async fn deliveries(
         with_query(&path, pairs.into_iter().filter(|(_, value)| !value.is_empty()))
     };
     let mut states = vec![("all", link("", ""), state.is_none())];
-    states.extend(
-        DeliveryState::ALL.map(|it| (it.name(), link(it.name(), ""), state == Some(it))),
-    );
+    states.extend(DeliveryState::ALL.map(|it| (it.name(), link(it.name(), ""), state == Some(it))));
     let named = state.map_or("", DeliveryState::name);
     Ok(show(&PortalDeliveriesPage {
         frame: visitor.frame(PortalSection::Deliveries, &uri, query.note()),

@@ -88,7 +88,9 @@ async fn row(
         failure.delivery = format!("{base}/deliveries/{}/{}", last.message, endpoint.id);
     }
     match status {
-        EndpointStatus::Open | EndpointStatus::HalfOpen => row.state = EndpointStatus::Failing.into(),
+        EndpointStatus::Open | EndpointStatus::HalfOpen => {
+            row.state = EndpointStatus::Failing.into()
+        }
         EndpointStatus::Disabled(Disabled::ByHand) => {
             row.meaning = "It was disabled by hand. Its deliveries wait.";
         }

@@ -76,7 +76,9 @@ impl From<Refusal> for PortalError {
                 "It may be incomplete, or access was withdrawn. Ask for a new one.",
             ),
             Refusal::Expired => gone("Its time is over. Ask for a new one."),
-            Refusal::Opened => gone("It was opened before, and opens once only. Ask for a new one."),
+            Refusal::Opened => {
+                gone("It was opened before, and opens once only. Ask for a new one.")
+            }
             Refusal::Deleted => gone("It was withdrawn. Ask for a new one."),
         }
     }

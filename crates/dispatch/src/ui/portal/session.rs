@@ -6,6 +6,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{HeaderName, HeaderValue};
+use http::request::Parts;
 use http::{HeaderMap, Method};
 use stagger::{Clock, Span, StdTime};
 use stagger_scheduler::model::ApplicationId;
@@ -29,11 +30,14 @@ const DEST: &str = "sec-fetch-dest";
 /// Lets a request through if its session allows it; the table of [rules](crate::access) says so.
 pub(super) async fn require_portal(
     State(state): State<Arc<PortalState>>,
-    mut request: Request,
+    request: Request,
     next: Next,
 ) -> Response {
     let is_polled = request.headers().contains_key(HX_REQUEST);
-    let grant = match admit(&state, &request).await {
+    let (head, body) = request.into_parts();
+    let admitted = admit(&state, &head).await;
+    let mut request = Request::from_parts(head, body);
+    let grant = match admitted {
         Ok(grant) => grant,
         Err(error) if is_polled => {
             return ([(HX_REDIRECT, HeaderValue::from_static(OPEN))], error).into_response();
@@ -52,19 +56,19 @@ pub(super) async fn require_portal(
     response
 }
 
-async fn admit(state: &PortalState, request: &Request) -> Result<PortalGrant, PortalError> {
-    let (headers, method) = (request.headers(), request.method());
+async fn admit(state: &PortalState, head: &Parts) -> Result<PortalGrant, PortalError> {
+    let (headers, method) = (&head.headers, &head.method);
     if !is_own(method, headers) {
         return Err(PortalError::foreign_form());
     }
-    let path = request.extensions().get::<MatchedPath>();
+    let path = head.extensions.get::<MatchedPath>();
     let needed = path.and_then(|path| capability_for(method, path.as_str()));
     let token = cookie(headers, cookie_name(state.secure)).ok_or_else(PortalError::no_session)?;
     // Another node may have ended it a moment ago.
     state.node.sync_settings().await?;
     let session = state.node.portal_session(token, present());
     let grant = session.map_err(|_| PortalError::no_session())?;
-    if application_of(request.uri().path()) != Some(grant.application) {
+    if application_of(head.uri.path()) != Some(grant.application) {
         return Err(PortalError::no_session());
     }
     state.limits.take(grant.link, StdTime.recent()).map_err(PortalError::too_many)?;
@@ -115,7 +119,8 @@ mod tests {
     use super::*;
 
     fn set(secure: bool, dest: &str) -> String {
-        let headers = HeaderMap::from_iter([(HeaderName::from_static(DEST), dest.parse().unwrap())]);
+        let headers =
+            HeaderMap::from_iter([(HeaderName::from_static(DEST), dest.parse().unwrap())]);
         let application = ApplicationId::from_uuid(Uuid::from_u128(1));
         let lasts = Span::from_millis(59_001);
         let value = session_cookie(secure, &headers, application, "ps_x", lasts);

@@ -32,7 +32,10 @@ const SHOWN: [&str; 10] = [
 ];
 
 /// An empty form.
-pub(super) async fn new_endpoint(visitor: PortalVisitor, uri: Uri) -> Result<Response, PortalError> {
+pub(super) async fn new_endpoint(
+    visitor: PortalVisitor,
+    uri: Uri,
+) -> Result<Response, PortalError> {
     Ok(show(&form_page(&visitor, &uri, None, EndpointForm::default(), None))?)
 }
 
@@ -89,9 +92,7 @@ pub(super) async fn change_endpoint(
             let path = format!("{}/endpoints/{}", visitor.base(), endpoint.id);
             Ok(Redirect::to(&Note::Changed.onto(&path)).into_response())
         }
-        Err(error) => {
-            refused(&form_page(&visitor, &uri, Some(endpoint.id), form, Some(error)))
-        }
+        Err(error) => refused(&form_page(&visitor, &uri, Some(endpoint.id), form, Some(error))),
     }
 }
 

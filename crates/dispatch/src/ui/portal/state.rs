@@ -7,7 +7,9 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use http::Uri;
 use http::request::Parts;
-use stagger_scheduler::model::{Application, Delivery, Endpoint, EndpointId, MessageId, PortalLinkId};
+use stagger_scheduler::model::{
+    Application, Delivery, Endpoint, EndpointId, MessageId, PortalLinkId,
+};
 
 use super::assets::PortalAssets;
 use super::error::PortalError;
@@ -87,7 +89,12 @@ impl PortalVisitor {
     }
 
     /// The frame of a page at `uri`.
-    pub(super) fn frame(&self, section: PortalSection, uri: &Uri, note: Option<Note>) -> PortalFrame {
+    pub(super) fn frame(
+        &self,
+        section: PortalSection,
+        uri: &Uri,
+        note: Option<Note>,
+    ) -> PortalFrame {
         let frame = self.state.frame();
         PortalFrame {
             base: self.base(),

@@ -40,7 +40,8 @@ impl PortalFrame {
 
     /// The entries of the menu.
     pub(super) fn menu(&self) -> [(String, &'static str, bool); 2] {
-        let entry = |path, name, section| (format!("{}{path}", self.base), name, self.section == section);
+        let entry =
+            |path, name, section| (format!("{}{path}", self.base), name, self.section == section);
         [
             entry("", "Endpoints", PortalSection::Endpoints),
             entry("/deliveries", "Deliveries", PortalSection::Deliveries),
