@@ -307,3 +307,11 @@ async fn a_page_that_is_left_open_is_led_out_when_its_session_ends() {
             .await;
     assert_eq!((polled.status, polled.field("hx-redirect")), (401, Some("/portal/open")));
 }
+
+#[tokio::test]
+async fn dump_for_now() {
+    let Some(file) = std::env::var_os("DUMP_OPENAPI") else { return };
+    let portals = portals().await;
+    let reply = get(portals.fixture.address, "/v1/openapi.json", &[]).await;
+    std::fs::write(file, reply.body).unwrap();
+}

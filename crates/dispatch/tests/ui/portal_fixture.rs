@@ -130,8 +130,8 @@ pub(crate) fn token(
     signed.extend((until.as_nanos() / 1_000_000_000).to_be_bytes());
     signed.push(capability);
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
-    let signature = hmac::sign(&key, &[kind.as_bytes(), &signed].concat());
-    format!("{kind}{}", URL_SAFE_NO_PAD.encode([&signed, signature.as_ref()].concat()))
+    let signature = hmac::sign(&key, &[kind.as_bytes(), &signed[..]].concat());
+    format!("{kind}{}", URL_SAFE_NO_PAD.encode([&signed[..], signature.as_ref()].concat()))
 }
 
 /// The header with a session's token.
