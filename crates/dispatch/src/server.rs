@@ -193,15 +193,16 @@ fn routes(
     config: &Config,
     address: SocketAddr,
 ) -> Result<Router, Error> {
+    let base = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let api = ApiOptions {
         admin: Some(admin.hash()),
         operators: operators.clone(),
         rate: config.rate,
         max_body: config.max_body,
         max_payload: config.max_payload,
+        base: Some(base.clone()),
     };
     let secure = config.public_url.as_ref().is_some_and(|url| url.starts_with("https:"));
-    let base = config.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
     let admin_key = Some(admin.hash());
     let ui = UiOptions {
         admin_key,
@@ -210,6 +211,7 @@ fn routes(
         #[cfg(feature = "oidc")]
         oidc: Oidc::new(&config.oidc, config.public_url.as_deref(), &roots(config)?)?,
         base: Some(base),
+        portal: config.portal.clone(),
     };
     let routes = api::router(node.clone(), api).merge(ui::router(node.clone(), ui));
     if !secure {

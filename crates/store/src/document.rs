@@ -13,8 +13,9 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
-    Application, ApplicationId, ChannelName, Endpoint, EndpointAuth, EndpointId, EndpointState,
-    HeaderTemplate, KeyHash, Labels, Message, Secret, SecretKind, TraceContext,
+    Application, ApplicationId, ChannelName, ClosedLink, Endpoint, EndpointAuth, EndpointId,
+    EndpointState, HeaderTemplate, KeyHash, Labels, LinkEnd, Message, PortalAccess, PortalLinkId,
+    Secret, SecretKind, TraceContext,
 };
 
 use super::auth_document::AuthDocument;
@@ -29,6 +30,7 @@ pub(super) fn of_application(application: &Application) -> Result<String, Unread
         slots: application.slots,
         created_at: application.created_at.as_nanos(),
         labels: Cow::Borrowed(&application.labels),
+        portal: PortalDocument::from(&application.portal),
     })
 }
 
@@ -45,6 +47,7 @@ pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, 
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
         labels: document.labels.into_owned(),
+        portal: document.portal.try_into()?,
     })
 }
 
@@ -144,6 +147,8 @@ struct ApplicationDocument<'a> {
     created_at: u64,
     #[serde(default, skip_serializing_if = "has_no_labels")]
     labels: Cow<'a, Labels>,
+    #[serde(default)]
+    portal: PortalDocument,
 }
 
 fn has_no_labels(labels: &Labels) -> bool {
@@ -183,6 +188,53 @@ struct SecretParts {
     headers: Vec<HeaderDocument>,
     #[serde(default)]
     auth: Option<SealedPart<IgnoredAny>>,
+}
+
+/// The access of people to a portal.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct PortalDocument {
+    key: Option<Base64>,
+    closed: Vec<ClosedLinkDocument>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ClosedLinkDocument {
+    id: PortalLinkId,
+    until: u64,
+    #[serde(default)]
+    deleted: bool,
+}
+
+impl From<&PortalAccess> for PortalDocument {
+    fn from(portal: &PortalAccess) -> Self {
+        let link = |link: &ClosedLink| ClosedLinkDocument {
+            id: link.id,
+            until: link.until.as_nanos(),
+            deleted: link.end == LinkEnd::Deleted,
+        };
+        Self {
+            key: portal.key.map(|key| Base64(key.to_vec())),
+            closed: portal.closed.iter().map(link).collect(),
+        }
+    }
+}
+
+impl TryFrom<PortalDocument> for PortalAccess {
+    type Error = Unreadable;
+
+    fn try_from(document: PortalDocument) -> Result<Self, Unreadable> {
+        let key = document.key.map(|key| key.0.try_into()).transpose();
+        let link = |link: ClosedLinkDocument| ClosedLink {
+            id: link.id,
+            until: Instant::from_nanos(link.until),
+            end: if link.deleted { LinkEnd::Deleted } else { LinkEnd::Opened },
+        };
+        Ok(Self {
+            key: key.map_err(|_| Unreadable::new("not the key of a portal"))?,
+            closed: document.closed.into_iter().map(link).collect(),
+        })
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -332,7 +384,7 @@ mod tests {
     use stagger_scheduler::model::{EventFilter, Statuses};
 
     use super::*;
-    use crate::testing::fixture::{app, endpoint as built, ep};
+    use crate::testing::fixture::{app, application as application_of, endpoint as built, ep};
 
     #[test]
     fn a_document_of_another_release_is_read() {
@@ -360,6 +412,17 @@ mod tests {
             ..built(1, 1)
         };
         assert_eq!(read, defaults);
+    }
+
+    #[test]
+    fn an_application_of_a_release_without_portals_is_read() {
+        let built = application_of(1);
+        let text = of_application(&built).unwrap();
+        assert_eq!(application(app(1), &text).unwrap(), built);
+        let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert!(document.as_object_mut().unwrap().remove("portal").is_some());
+        let read = application(app(1), &document.to_string()).unwrap();
+        assert_eq!(read, Application { portal: PortalAccess::default(), ..built });
     }
 
     #[test]

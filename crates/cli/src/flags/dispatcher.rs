@@ -95,6 +95,22 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "ROLES")]
     oidc_roles: Option<String>,
 
+    /// The title of the portal [Webhooks]
+    #[arg(long, value_name = "TEXT")]
+    portal_title: Option<String>,
+
+    /// The address of a picture beside the title of the portal [none]
+    #[arg(long, value_name = "URL")]
+    portal_logo_url: Option<String>,
+
+    /// The colour of links and main buttons of the portal, such as #0a66c2
+    #[arg(long, value_name = "COLOUR")]
+    portal_accent: Option<String>,
+
+    /// Origins whose pages may show the portal in a frame, with commas between them [none]
+    #[arg(long, value_name = "LIST")]
+    portal_frame_ancestors: Option<String>,
+
     /// Let endpoints have private and loopback addresses, for tests
     #[arg(long)]
     allow_private: bool,
@@ -203,6 +219,10 @@ impl ServeFlags {
             ("oidc_scopes", &self.oidc_scopes),
             ("oidc_role_claim", &self.oidc_role_claim),
             ("oidc_roles", &self.oidc_roles),
+            ("portal_title", &self.portal_title),
+            ("portal_logo_url", &self.portal_logo_url),
+            ("portal_accent", &self.portal_accent),
+            ("portal_frame_ancestors", &self.portal_frame_ancestors),
             ("ports", &self.ports),
             ("name_servers", &self.name_servers),
             ("roots", &self.roots),

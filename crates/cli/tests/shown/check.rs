@@ -62,6 +62,9 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
     if let Some(command) = command.strip_suffix(" &").filter(|it| it.starts_with("stagger proxy")) {
         return processes::proxy_beside(fixture, command);
     }
+    if let Some(command) = command.strip_suffix(" &").filter(|it| it.starts_with("stagger serve")) {
+        return processes::serve_beside(fixture, command);
+    }
     if command.starts_with("stagger proxy") && !command.contains("--check") {
         return processes::proxy(fixture, &command);
     }

@@ -59,9 +59,14 @@ fn blocks() -> Vec<Block> {
 fn every_command_of_the_documents_does_what_is_shown() {
     let blocks = blocks();
     let sources: Vec<&str> = blocks.iter().map(|block| block.source.as_str()).collect();
-    for source in
-        ["README.md", "docs/exec.md", "docs/import.md", "docs/guides/queues.md", "docs/proxy.md"]
-    {
+    for source in [
+        "README.md",
+        "docs/exec.md",
+        "docs/import.md",
+        "docs/guides/queues.md",
+        "docs/portal.md",
+        "docs/proxy.md",
+    ] {
         assert!(sources.contains(&source), "{source} has no commands any more: {sources:?}");
     }
     play_all(&blocks, &UNPLAYED);

@@ -45,6 +45,8 @@ pub(crate) struct Fixture {
     pub(crate) servers: RefCell<Vec<Child>>,
     /// The address of a proxy that runs beside the commands.
     pub(crate) proxy: RefCell<Option<String>>,
+    /// The same of a dispatcher.
+    pub(crate) dispatcher: RefCell<Option<String>>,
     /// A port for a server that a command starts.
     port: u16,
 }
@@ -61,8 +63,9 @@ impl Fixture {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("shown-{}-{number}", std::process::id());
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let proxy = RefCell::default();
-        let fixture = Self { folder, servers: RefCell::default(), proxy, port: free_port() };
+        let (proxy, dispatcher) = (RefCell::default(), RefCell::default());
+        let (servers, port) = (RefCell::default(), free_port());
+        let fixture = Self { folder, servers, proxy, dispatcher, port };
         let _ = fs::remove_dir_all(&fixture.folder);
         for folder in ["lock", "policies", "manifests", ".zfunc", ".config/fish/completions"] {
             fs::create_dir_all(fixture.folder.join(folder)).expect("a folder");
@@ -109,6 +112,10 @@ impl Fixture {
     /// The command with free ports in place of those that examples use, so that plays at the same time do not meet.
     pub(crate) fn on_own_ports(&self, command: &str) -> String {
         let command = command.replace("8099", &self.port.to_string());
+        let command = match &*self.dispatcher.borrow() {
+            Some(dispatcher) => command.replace("127.0.0.1:8080", dispatcher),
+            None => command,
+        };
         match &*self.proxy.borrow() {
             Some(proxy) => command.replace("127.0.0.1:7878", proxy),
             None => command,

@@ -21,6 +21,18 @@ pub(crate) fn proxy(fixture: &Fixture, command: &str) -> Result<(), String> {
 pub(crate) fn proxy_beside(fixture: &Fixture, command: &str) -> Result<(), String> {
     let routes = fixture.read("routes.toml");
     fixture.write("routes.toml", &format!("proxy.listen = '127.0.0.1:0'\n{routes}"));
+    *fixture.proxy.borrow_mut() = Some(beside(fixture, command)?);
+    Ok(())
+}
+
+/// The same for the dispatcher.
+pub(crate) fn serve_beside(fixture: &Fixture, command: &str) -> Result<(), String> {
+    *fixture.dispatcher.borrow_mut() = Some(beside(fixture, command)?);
+    Ok(())
+}
+
+/// Starts a server that runs beside the commands after it, and returns its address.
+fn beside(fixture: &Fixture, command: &str) -> Result<String, String> {
     let mut child = start(fixture, command);
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
@@ -29,8 +41,7 @@ pub(crate) fn proxy_beside(fixture: &Fixture, command: &str) -> Result<(), Strin
     fixture.servers.borrow_mut().push(child);
     // A full pipe must not stop it; it ends with the proxy.
     thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-    *fixture.proxy.borrow_mut() = Some(address.ok_or("does not listen")?);
-    Ok(())
+    address.ok_or_else(|| "does not listen".to_owned())
 }
 
 fn listens(fixture: &Fixture, command: &str, expected: &str) -> Result<(), String> {

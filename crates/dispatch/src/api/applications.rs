@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
 use stagger::Instant;
-use stagger_scheduler::model::{Application, ApplicationId, KeyHash, Labels};
+use stagger_scheduler::model::{Application, ApplicationId, KeyHash, Labels, PortalAccess};
 use stagger_store::Cursor;
 use uuid::Uuid;
 
@@ -122,8 +122,15 @@ pub(super) fn current(api: &Api, id: ApplicationId) -> Result<Application, Error
 }
 
 pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
-    let (name, keys) = (String::new(), Vec::new());
-    Application { id, name, keys, slots: NonZeroU32::MIN, created_at, labels: Labels::default() }
+    Application {
+        id,
+        name: String::new(),
+        keys: Vec::new(),
+        slots: NonZeroU32::MIN,
+        created_at,
+        labels: Labels::default(),
+        portal: PortalAccess::default(),
+    }
 }
 
 /// Most keys of an application: each is compared on every request.

@@ -15,7 +15,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use stagger_scheduler::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash, Message,
-    MessageId,
+    MessageId, PortalLinkId,
 };
 use subtle::{Choice, ConstantTimeEq};
 
@@ -172,6 +172,23 @@ impl FromRequestParts<Api> for OwnEndpoint {
             Some(endpoint) => Ok(Self { tenant, endpoint }),
             None => Err(Problem::not_found("endpoint")),
         }
+    }
+}
+
+/// The link `{link}` of the path, to the portal of `{app}`. It may never have been made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnLink {
+    pub(super) application: ApplicationId,
+    pub(super) id: PortalLinkId,
+}
+
+impl FromRequestParts<Api> for OwnLink {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let tenant = Tenant::from_request_parts(parts, api).await?;
+        let id = param::<PortalLinkId>(parts, "link", "link").await?;
+        Ok(Self { application: tenant.id(), id })
     }
 }
 

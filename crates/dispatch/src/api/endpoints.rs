@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use http::StatusCode;
 use http::header::CACHE_CONTROL;
-use stagger::Span;
 use stagger::breaker::BreakerPlan;
+use stagger::{Instant, Span};
 use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointId, Pace};
 use stagger_sender::{public_key_text, secret_text};
 use stagger_store::Cursor;
@@ -55,8 +55,9 @@ pub(super) async fn create_endpoint(
 ) -> Result<(StatusCode, axum::Json<EndpointCreated>), Problem> {
     let endpoint =
         settings.create(place(&api, EndpointId::from_uuid(api.new_id()?), tenant.id()))?;
-    check_concurrency(&tenant, &endpoint, Pace::default().concurrency)?;
-    check_breaker(&tenant, &endpoint, None)?;
+    if tenant.key.is_some() {
+        check_own(&endpoint, None)?;
+    }
     let _changing = api.changing().await;
     if api.node().endpoints(tenant.id()).len() >= MAX_ENDPOINTS {
         return Err(Error::conflict("the application already has 1000 endpoints").into());
@@ -124,23 +125,32 @@ pub(super) async fn change_endpoint(
     let patch = header_patch(&patch, &old)?;
     let settings: EndpointSettings = body::patched(&EndpointSettings::of(&old), &patch)?;
     let endpoint = settings.replace(&old, place(&api, old.id, old.application))?;
-    check_concurrency(&own.tenant, &endpoint, old.pace.concurrency)?;
-    check_breaker(&own.tenant, &endpoint, old.policy.breaker())?;
+    if own.tenant.key.is_some() {
+        check_own(&endpoint, Some(&old))?;
+    }
     api.node().put_endpoint(endpoint.clone()).await?;
     Ok(axum::Json(view(&api, &endpoint).await))
+}
+
+/// The bounds on what an application may set for an endpoint itself, with a key or in the portal.
+///
+/// # Errors
+/// A setting that is out of them, and not as it was in `old`.
+pub(super) fn check_own(endpoint: &Endpoint, old: Option<&Endpoint>) -> Result<(), Error> {
+    check_concurrency(
+        endpoint,
+        old.map_or(Pace::default().concurrency, |old| old.pace.concurrency),
+    )?;
+    check_breaker(endpoint, old.and_then(|old| old.policy.breaker()))
 }
 
 /// An application may not take the slots of others: above the bound the admin decides.
 ///
 /// # Errors
 /// More attempts in flight than before, and than an application's key may allow.
-fn check_concurrency(
-    tenant: &Tenant,
-    endpoint: &Endpoint,
-    before: NonZeroU32,
-) -> Result<(), Error> {
+fn check_concurrency(endpoint: &Endpoint, before: NonZeroU32) -> Result<(), Error> {
     let wanted = endpoint.pace.concurrency;
-    if tenant.key.is_none() || wanted.get() <= OWN_CONCURRENCY || wanted <= before {
+    if wanted.get() <= OWN_CONCURRENCY || wanted <= before {
         return Ok(());
     }
     let bound =
@@ -153,13 +163,9 @@ fn check_concurrency(
 ///
 /// # Errors
 /// Another breaker than before, out of the bounds on an application's key.
-fn check_breaker(
-    tenant: &Tenant,
-    endpoint: &Endpoint,
-    before: Option<&BreakerPlan>,
-) -> Result<(), Error> {
+fn check_breaker(endpoint: &Endpoint, before: Option<&BreakerPlan>) -> Result<(), Error> {
     let wanted = endpoint.policy.breaker().filter(|wanted| Some(*wanted) != before);
-    let Some(wanted) = wanted.filter(|_| tenant.key.is_some()) else { return Ok(()) };
+    let Some(wanted) = wanted else { return Ok(()) };
     let counts = [
         ("policy.breaker.consecutive", wanted.consecutive().unwrap_or_default()),
         ("policy.breaker.minimum_calls", wanted.minimum_calls()),
@@ -287,9 +293,17 @@ pub(super) async fn replace_secret(
     let _changing = api.changing().await;
     let now = api.now();
     let old = current(&api, own.endpoint.id)?;
-    let secrets = new.rotate(&old.secrets, now)?;
-    let view = secrets.first().map(SecretView::from);
-    let endpoint = Endpoint { secrets, updated_at: now, ..old };
+    let endpoint = replaced(new, &old, now)?;
+    let view = endpoint.secrets.first().map(SecretView::from);
     api.node().put_endpoint(endpoint).await?;
     Ok((StatusCode::CREATED, [(CACHE_CONTROL, "no-store")], axum::Json(view)))
+}
+
+/// The endpoint with a new secret, beside which the old ones sign for a while.
+///
+/// # Errors
+/// The secret or the overlap is out of its bounds; ten secrets sign already.
+pub(super) fn replaced(new: NewSecret, old: &Endpoint, now: Instant) -> Result<Endpoint, Error> {
+    let secrets = new.rotate(&old.secrets, now)?;
+    Ok(Endpoint { secrets, updated_at: now, ..old.clone() })
 }

@@ -8,10 +8,10 @@ use stagger_sender::secret_text;
 
 use super::applications::{ApiKey, blank};
 use super::body;
-use super::endpoints::MAX_ENDPOINTS;
+use super::endpoints::{MAX_ENDPOINTS, check_own, replaced};
 use super::problem::Problem;
 use super::wire::{
-    ApplicationSettings, EndpointContext, EndpointSettings, EndpointView, header_patch,
+    ApplicationSettings, EndpointContext, EndpointSettings, EndpointView, NewSecret, header_patch,
 };
 use crate::Error;
 use crate::node::Node;
@@ -51,13 +51,22 @@ pub(crate) async fn rename_application(
     node.put_application(Application { slots, labels, ..application }).await
 }
 
+/// The side that sets something of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SetBy {
+    /// An operator, who may set everything.
+    Operator,
+    /// The application itself, within the bounds on its keys.
+    Application,
+}
+
 /// Makes an endpoint with these settings. Answers with its secret.
 ///
 /// # Errors
 /// In words: a setting is out of its bounds; there are too many endpoints; the store did not do it.
 pub(crate) async fn create_endpoint(
     node: &Node,
-    (id, application): (EndpointId, ApplicationId),
+    (id, application, by): (EndpointId, ApplicationId, SetBy),
     now: Instant,
     settings: Value,
 ) -> Result<String, String> {
@@ -65,6 +74,9 @@ pub(crate) async fn create_endpoint(
         let settings: EndpointSettings = body::value(settings)?;
         let context = EndpointContext { id, application, now, sender: node.sender() };
         let endpoint = settings.create(context)?;
+        if by == SetBy::Application {
+            check_own(&endpoint, None)?;
+        }
         let _changing = node.changing().await;
         if node.endpoints(application).len() >= MAX_ENDPOINTS {
             return Err(Error::conflict("the application already has 1000 endpoints").into());
@@ -82,7 +94,7 @@ pub(crate) async fn create_endpoint(
 /// In words: it is not there; a setting is out of its bounds; the store did not do it.
 pub(crate) async fn change_endpoint(
     node: &Node,
-    id: EndpointId,
+    (id, by): (EndpointId, SetBy),
     now: Instant,
     patch: &Value,
 ) -> Result<(), String> {
@@ -95,9 +107,29 @@ pub(crate) async fn change_endpoint(
         let application = old.application;
         let context = EndpointContext { id, application, now, sender: node.sender() };
         let endpoint = settings.replace(&old, context)?;
+        if by == SetBy::Application {
+            check_own(&endpoint, Some(&old))?;
+        }
         Ok(node.put_endpoint(endpoint).await?)
     };
     change().await.map_err(Problem::into_detail)
+}
+
+/// Replaces the secret of an endpoint. The old ones sign beside it for the default overlap.
+///
+/// # Errors
+/// In words: it is not there; ten sign already; the store did not do it.
+pub(crate) async fn replace_secret(
+    node: &Node,
+    id: EndpointId,
+    now: Instant,
+) -> Result<(), String> {
+    let replace = async || -> Result<(), Problem> {
+        let _changing = node.changing().await;
+        let old = node.endpoint(id).ok_or_else(|| Error::not_found("endpoint"))?;
+        Ok(node.put_endpoint(replaced(NewSecret::default(), &old, now)?).await?)
+    };
+    replace().await.map_err(Problem::into_detail)
 }
 
 /// The settings of an endpoint as JSON, without secret values.

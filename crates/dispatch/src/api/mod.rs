@@ -15,6 +15,7 @@ pub(crate) mod manage;
 mod messages;
 mod openapi;
 mod operators;
+mod portal_links;
 mod problem;
 mod query;
 mod router;

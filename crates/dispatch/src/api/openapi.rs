@@ -11,8 +11,8 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 pub(super) use super::problem::Document as Problem;
 use super::wire::{
-    ApplicationPathText, ApplicationSettings, EndpointPathText, EndpointSettings, MessageIdText,
-    patch_of,
+    ApplicationIdText, ApplicationPathText, ApplicationSettings, EndpointIdText, EndpointPathText,
+    EndpointSettings, MessageIdText, PortalLinkIdText, patch_of,
 };
 use crate::access::{Role, rule};
 
@@ -44,6 +44,14 @@ pub(super) struct EndpointPath {
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct MessagePath {
     msg: MessageIdText,
+}
+
+/// The link to a portal that a path names.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it stands in the document only")]
+pub(super) struct PortalLinkPath {
+    link: PortalLinkIdText,
 }
 
 /// The header that names a message.

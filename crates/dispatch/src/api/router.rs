@@ -14,6 +14,7 @@ use super::problem::Problem;
 use super::state::{Api, ApiOptions};
 use super::{
     applications, audit, auth, deliveries, endpoints, filter_test, messages, openapi, operators,
+    portal_links,
 };
 use crate::node::Node;
 
@@ -54,6 +55,8 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
             applications::delete_application
         ))
         .routes(routes!(applications::create_key, applications::revoke_keys))
+        .routes(routes!(portal_links::create_portal_link, portal_links::delete_portal_links))
+        .routes(routes!(portal_links::delete_portal_link))
         .routes(routes!(endpoints::create_endpoint, endpoints::list_endpoints))
         .routes(routes!(
             endpoints::get_endpoint,

@@ -56,6 +56,11 @@ impl Api {
         &self.0.options
     }
 
+    /// The address under which clients reach the dispatcher.
+    pub(super) fn base(&self) -> &str {
+        self.0.options.base.as_deref().unwrap_or("http://127.0.0.1:8080")
+    }
+
     /// Whether messages can be accepted, as of this second: it costs a write.
     pub(super) async fn ready(&self) -> Result<(), Error> {
         // A stop shows at once.
@@ -115,12 +120,16 @@ pub struct ApiOptions {
     pub max_body: usize,
     /// Bytes of a message's payload: default 256 KiB.
     pub max_payload: usize,
+    /// The address under which clients reach the dispatcher, for links to the portal: default
+    /// `http://127.0.0.1:8080`.
+    pub base: Option<String>,
 }
 
 impl Default for ApiOptions {
     fn default() -> Self {
         let operators = OperatorFile::default();
-        Self { admin: None, operators, rate: None, max_body: 1 << 20, max_payload: 256 << 10 }
+        let (max_body, max_payload) = (1 << 20, 256 << 10);
+        Self { admin: None, operators, rate: None, max_body, max_payload, base: None }
     }
 }
 

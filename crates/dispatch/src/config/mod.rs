@@ -5,10 +5,12 @@
 
 mod encryption;
 mod oidc;
+mod portal;
 mod settings;
 mod values;
 
 pub use encryption::{EncryptionSettings, KeyLines};
 pub use oidc::OidcSettings;
+pub use portal::{Accent, PortalSettings};
 pub use settings::ConfigFault;
 pub use values::{AdminKey, Config, NoRedisUrl, RedisUrl, StoreKind};

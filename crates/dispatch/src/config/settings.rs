@@ -12,8 +12,8 @@ use stagger_text::hint;
 use stagger_text::settings::{Document, Flaw};
 
 use super::encryption::KeyLines;
-use super::oidc;
 use super::values::{AdminKey, Config, StoreKind, is_long_enough};
+use super::{oidc, portal};
 use crate::observe::LogFormat;
 
 /// Most attempts in flight: each holds a socket, and systems allow some hundred thousand.
@@ -64,7 +64,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 38] = [
+const SETTINGS: [Setting; 42] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -147,6 +147,29 @@ const SETTINGS: [Setting; 38] = [
         key: "oidc_roles",
         bound: "groups with their roles, such as on-call=operator, staff=viewer",
         set: |config, text| text.parse().ok().map(|it| config.oidc.roles = it),
+    },
+    Setting {
+        key: "portal_title",
+        bound: "1 to 60 characters",
+        set: |config, text| portal::title(text).map(|it| config.portal.title = it),
+    },
+    Setting {
+        key: "portal_logo_url",
+        bound: "an https address of a picture, without a password",
+        set: |config, text| portal::logo(text).map(|it| config.portal.logo_url = Some(it)),
+    },
+    Setting {
+        key: "portal_accent",
+        bound: "a colour such as #0a66c2",
+        set: |config, text| text.parse().ok().map(|it| config.portal.accent = Some(it)),
+    },
+    Setting {
+        key: "portal_frame_ancestors",
+        bound: "at most 20 https origins with commas between them, such as https://app.example; http on \
+                this machine only",
+        set: |config, text| {
+            portal::frame_ancestors(text).map(|it| config.portal.frame_ancestors = it)
+        },
     },
     Setting {
         key: "allow_private",

@@ -15,7 +15,7 @@ use stagger_sender::EgressProxy;
 use stagger_store::PostgresAddress;
 use url::Url;
 
-use super::{EncryptionSettings, OidcSettings};
+use super::{EncryptionSettings, OidcSettings, PortalSettings};
 use crate::Error;
 use crate::node::NodeOptions;
 use crate::observe::LogFormat;
@@ -56,6 +56,8 @@ pub struct Config {
     pub operators_file: Option<PathBuf>,
     /// The identity provider at which operators sign in to the page: default none.
     pub oidc: OidcSettings,
+    /// The look of the portal, and the pages that may show it in a frame.
+    pub portal: PortalSettings,
     /// Whether endpoints may have private and loopback addresses: default no.
     pub allow_private: bool,
     /// Ports that endpoints may have: default 80, 443 and 8443, or all with `allow_private`.
@@ -121,6 +123,7 @@ impl Default for Config {
             encryption: EncryptionSettings::default(),
             operators_file: None,
             oidc: OidcSettings::default(),
+            portal: PortalSettings::default(),
             allow_private: false,
             ports: Vec::new(),
             name_servers: Vec::new(),

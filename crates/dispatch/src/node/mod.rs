@@ -16,6 +16,7 @@ mod handle;
 mod health;
 mod intake;
 mod lease;
+mod portal;
 mod replay;
 mod routing;
 mod runner;
@@ -34,6 +35,7 @@ mod testing;
 mod uncommitted;
 
 pub use handle::Node;
+pub(crate) use portal::{MAX_LIFETIME, NotOpened};
 pub use shared_budgets::{NodeOptions, SharedBudgets};
 pub use status::{AttemptRates, MinuteResults, Second};
 pub use submission::Submission;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, IF_NONE_MATCH};
 use http::{HeaderMap, StatusCode};
 use sha2::{Digest, Sha256};
@@ -82,24 +83,41 @@ pub(super) struct Asset {
     pub(super) path: String,
     content_type: HeaderValue,
     etag: HeaderValue,
-    bytes: &'static [u8],
+    bytes: Bytes,
 }
 
 impl Asset {
     fn new(stem: &str, end: &str, content_type: &'static str, bytes: &'static [u8]) -> Self {
-        let hash = hex(&Sha256::digest(bytes));
+        Self::within(FOLDER, (stem, end), content_type, Bytes::from_static(bytes))
+    }
+
+    /// A file below `folder`, with its stem and its ending.
+    pub(super) fn within(
+        folder: &str,
+        (stem, end): (&str, &str),
+        content_type: &'static str,
+        bytes: Bytes,
+    ) -> Self {
+        let hash = hex(&Sha256::digest(&bytes));
         let etag = HeaderValue::try_from(format!("\"{hash}\"")).expect("digits are visible");
-        let path = format!("{FOLDER}{stem}-{}.{end}", &hash[..DIGITS]);
+        let path = format!("{folder}{stem}-{}.{end}", &hash[..DIGITS]);
         Self { path, content_type: HeaderValue::from_static(content_type), etag, bytes }
     }
 
-    fn answer(&'static self, headers: &HeaderMap) -> Response {
+    /// The same bytes below another folder.
+    pub(super) fn moved(&self, folder: &str) -> Self {
+        let name = self.path.strip_prefix(FOLDER).unwrap_or(&self.path);
+        let (content_type, etag) = (self.content_type.clone(), self.etag.clone());
+        Self { path: format!("{folder}{name}"), content_type, etag, bytes: self.bytes.clone() }
+    }
+
+    pub(super) fn answer(&self, headers: &HeaderMap) -> Response {
         let known = headers.get_all(IF_NONE_MATCH).iter().any(|tags| names(tags, &self.etag));
         let fresh = [(ETAG, self.etag.clone()), (CACHE_CONTROL, FOREVER)];
         if known {
             return (StatusCode::NOT_MODIFIED, fresh).into_response();
         }
-        (fresh, [(CONTENT_TYPE, self.content_type.clone())], self.bytes).into_response()
+        (fresh, [(CONTENT_TYPE, self.content_type.clone())], self.bytes.clone()).into_response()
     }
 }
 

@@ -8,6 +8,7 @@
 mod asset;
 mod page_state;
 mod pages;
+mod portal;
 mod router;
 mod sessions;
 mod view;

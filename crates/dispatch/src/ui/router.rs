@@ -13,6 +13,7 @@ use http::header::{
 };
 
 use super::page_state::PageState;
+use super::portal::{self, PortalOptions};
 use super::sessions::require_session;
 use super::{UiOptions, asset, pages};
 use crate::node::Node;
@@ -24,7 +25,11 @@ const MAX_FORM: usize = 16 << 10;
 /// asks to sign in.
 ///
 /// It has no fallback of its own, so that it can be merged with the API's router.
+///
+/// The portal for the people of applications is beside it, at `/portal`.
 pub fn router(node: Node, options: UiOptions) -> Router {
+    let portal = PortalOptions { settings: options.portal.clone(), secure: options.secure };
+    let portal = portal::routes(node.clone(), portal);
     let page_state = Arc::new(PageState::new(node, options));
     let routes = pages().merge(actions());
     #[cfg(feature = "oidc")]
@@ -34,6 +39,7 @@ pub fn router(node: Node, options: UiOptions) -> Router {
         .route_layer(map_response(add_security_headers))
         .layer(DefaultBodyLimit::max(MAX_FORM))
         .with_state(page_state)
+        .merge(portal)
 }
 
 fn pages() -> Router<Arc<PageState>> {

@@ -48,6 +48,7 @@ async fn measure(name: &str, store: Arc<dyn DeliveryStore>) {
             slots,
             created_at,
             labels: Default::default(),
+            portal: PortalAccess::default(),
         };
         node.put_application(made).await.expect("it works");
         node.put_endpoint(endpoint(app(n), n, &url)).await.expect("it works");

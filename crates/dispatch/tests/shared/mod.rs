@@ -17,6 +17,7 @@ pub(crate) fn application(id: ApplicationId) -> Application {
         slots,
         created_at: Instant::ORIGIN,
         labels: Default::default(),
+        portal: PortalAccess::default(),
     }
 }
 

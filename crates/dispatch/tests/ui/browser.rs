@@ -14,7 +14,7 @@ use tokio::runtime::Runtime;
 use crate::fixture::{Fixture, Operators};
 
 /// The windows that pictures are taken of.
-const WINDOWS: [(&str, u32, &str); 4] = [
+pub(crate) const WINDOWS: [(&str, u32, &str); 4] = [
     ("light", 1280, "light"),
     ("dark", 1280, "dark"),
     ("narrow", 390, "light"),
@@ -22,7 +22,7 @@ const WINDOWS: [(&str, u32, &str); 4] = [
 ];
 
 /// Until scripts have drawn the chart, if there is one, and the page has settled.
-const SETTLED: &str = "new Promise((done) => {
+pub(crate) const SETTLED: &str = "new Promise((done) => {
     const look = () => {
         const plot = document.querySelector('.plot');
         const drawn = !plot || plot.querySelector('canvas');
@@ -42,7 +42,7 @@ const SHIFT: &str = "new Promise((done) => {
 })";
 
 /// The findings of axe-core: the rule and the element of each violation.
-const VIOLATIONS: &str = "axe.run().then((found) => found.violations.flatMap(
+pub(crate) const VIOLATIONS: &str = "axe.run().then((found) => found.violations.flatMap(
     (rule) => rule.nodes.map((node) => rule.id + ': ' + node.target.join(' '))))";
 
 /// Waits in the page until a condition holds; false after 20 seconds in which it has not.
@@ -60,16 +60,16 @@ fn until(condition: &str) -> String {
     )
 }
 
-struct Show {
-    browser: Browser,
-    pictures: PathBuf,
+pub(crate) struct Show {
+    pub(crate) browser: Browser,
+    pub(crate) pictures: PathBuf,
     profile: PathBuf,
-    runtime: Runtime,
+    pub(crate) runtime: Runtime,
 }
 
 impl Show {
     /// A browser, if one is wanted.
-    fn begin(name: &str) -> Option<Self> {
+    pub(crate) fn begin(name: &str) -> Option<Self> {
         let pictures = PathBuf::from(std::env::var_os("STAGGER_TEST_CHROMIUM")?);
         fs::create_dir_all(&pictures).unwrap();
         let profile = std::env::temp_dir().join(format!("stagger-{name}-{}", std::process::id()));
@@ -77,7 +77,7 @@ impl Show {
         Some(Self { browser, pictures, profile, runtime: Runtime::new().unwrap() })
     }
 
-    fn fixture(&self, options: UiOptions) -> Fixture {
+    pub(crate) fn fixture(&self, options: UiOptions) -> Fixture {
         self.runtime.block_on(Fixture::set(options))
     }
 }

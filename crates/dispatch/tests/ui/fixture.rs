@@ -9,11 +9,13 @@ use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
 use stagger::{Instant, Policy, Span, StdTime};
 use stagger_dispatch::access::OperatorFile;
+use stagger_dispatch::api::{self, ApiOptions};
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::ui;
 use stagger_dispatch::ui::UiOptions;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, SecretKind, Statuses,
+    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, PortalAccess, SecretKind,
+    Statuses,
 };
 use stagger_sender::{SendOptions, Sender, generate_secret};
 use stagger_store::MemoryStore;
@@ -24,6 +26,9 @@ use uuid::Uuid;
 
 /// The body of the receivers' answers: a script that no page may run.
 pub(crate) const HOSTILE: &str = "<script>document.title='broken in'</script>";
+
+/// The admin key of the API.
+pub(crate) const API_KEY: &str = "the key of the API";
 
 pub(crate) struct Fixture {
     pub(crate) address: SocketAddr,
@@ -41,7 +46,10 @@ impl Fixture {
         let node = node().await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let router = ui::router(node.clone(), options);
+        let admin = Some(KeyHash::of(API_KEY));
+        let base = Some(format!("http://{address}"));
+        let api = ApiOptions { admin, base, ..ApiOptions::default() };
+        let router = api::router(node.clone(), api).merge(ui::router(node.clone(), options));
         tokio::spawn(async move { axum::serve(listener, router).await });
         (address, node)
     }
@@ -159,6 +167,7 @@ fn application() -> Application {
         slots: NonZeroU32::new(64).unwrap(),
         created_at: now(),
         labels: Default::default(),
+        portal: PortalAccess::default(),
     }
 }
 
@@ -220,6 +229,14 @@ pub(crate) async fn post_from(
     let kind = "content-type: application/x-www-form-urlencoded";
     let fields = [fields, &[length.as_str(), kind]].concat();
     exchange(address, &format!("POST {path} HTTP/1.1"), &fields, form).await
+}
+
+/// A call of the API with a key.
+pub(crate) async fn call(address: SocketAddr, line: &str, key: &str, body: &str) -> Reply {
+    let key = format!("authorization: Bearer {key}");
+    let length = format!("content-length: {}", body.len());
+    let fields = [key.as_str(), length.as_str(), "content-type: application/json"];
+    exchange(address, &format!("{line} HTTP/1.1"), &fields, body).await
 }
 
 async fn exchange(address: SocketAddr, line: &str, fields: &[&str], body: &str) -> Reply {

@@ -6,4 +6,8 @@ mod fixture;
 #[cfg(feature = "oidc")]
 mod oidc;
 mod pages;
+mod portal;
+mod portal_browser;
+mod portal_fixture;
+mod portal_routes;
 mod roles;

@@ -90,6 +90,10 @@ id!(
     /// The name of a message: the `webhook-id` that receivers see, the same on every attempt.
     MessageId, "msg", "message"
 );
+id!(
+    /// The name of a link to an application's portal.
+    PortalLinkId, "link", "link"
+);
 
 const BOUND: &str = "ID_ and 32 hexadecimal digits";
 

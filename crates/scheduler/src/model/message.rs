@@ -10,7 +10,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant};
 
-use super::{ApplicationId, ChannelName, EndpointId, Labels, MessageId, TraceContext};
+use super::{
+    ApplicationId, ChannelName, EndpointId, Labels, MessageId, PortalAccess, TraceContext,
+};
 
 /// A tenant. Nothing of one application is visible to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Application {
     pub created_at: Instant,
     /// The caller's own id for it, and metadata.
     pub labels: Labels,
+    /// The access of its people to its portal.
+    pub portal: PortalAccess,
 }
 
 /// The SHA-256 of an API key. Keys are 256 random bits, so that no slow hash is needed.

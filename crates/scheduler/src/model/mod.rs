@@ -15,6 +15,7 @@ mod message;
 mod nanos;
 mod pace;
 mod payload_fields;
+mod portal;
 mod subscription;
 mod trace_context;
 
@@ -26,10 +27,11 @@ pub use endpoint::{
     SecretKind,
 };
 pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
-pub use id::{ApplicationId, EndpointId, MessageId};
+pub use id::{ApplicationId, EndpointId, MessageId, PortalLinkId};
 pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
 pub use payload_fields::{FieldPaths, PayloadFields};
+pub use portal::{ClosedLink, LinkEnd, PortalAccess};
 pub use subscription::{ChannelName, EventPattern};
 pub use trace_context::TraceContext;

@@ -8,10 +8,10 @@ use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, ChannelName, ClientAuthStyle, ClientIdentity,
-    ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
-    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, Message, MessageId,
-    NewMessage, OAuth2Client, Pace, Recovery, Secret, SecretKind, SecretText, Statuses,
-    TraceContext,
+    ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
+    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
+    MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId, Recovery, Secret,
+    SecretKind, SecretText, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -51,7 +51,18 @@ pub fn application(n: u64) -> Application {
         slots: number(7),
         created_at: at(n),
         labels: labels(n),
+        portal: PortalAccess {
+            key: Some([n.to_le_bytes()[0]; 32]),
+            closed: vec![
+                ClosedLink { id: link(1), until: at(9), end: LinkEnd::Opened },
+                ClosedLink { id: link(2), until: at(8), end: LinkEnd::Deleted },
+            ],
+        },
     }
+}
+
+fn link(n: u64) -> PortalLinkId {
+    PortalLinkId::from_uuid(uuid(n, 4))
 }
 
 /// Endpoint `n` of application `of`, with every field filled.

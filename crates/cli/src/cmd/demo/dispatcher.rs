@@ -14,7 +14,7 @@ use stagger::budget::BudgetPlan;
 use stagger::{Backoff, ConfigError, Instant, Jitter, Policy, Ratio, Span, StdTime};
 use stagger_dispatch::IdGenerator;
 use stagger_dispatch::model::{
-    Application, ApplicationId, Endpoint, EndpointId, Pace, Recovery, SecretKind,
+    Application, ApplicationId, Endpoint, EndpointId, Pace, PortalAccess, Recovery, SecretKind,
 };
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::sender::{SendOptions, Sender, generate_secret};
@@ -79,6 +79,7 @@ fn tenant(id: ApplicationId, now: Instant) -> Application {
         slots,
         created_at: now,
         labels: Default::default(),
+        portal: PortalAccess::default(),
     }
 }
 

@@ -65,6 +65,11 @@ text!(
     "The caller's own id for an application or an endpoint. Where a path has their id, it may have `uid:` and this one."
 );
 text!(
+    /// The id of a link to a portal.
+    PortalLinkIdText as "PortalLinkId", "^link_[0-9a-f]{32}$",
+    "link_0190163d8694739b84f6b0d3ccc3a5a1", "The name of a link to a portal."
+);
+text!(
     /// An event type.
     EventTypeText as "EventType", "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", "invoice.paid",
     "What kind of thing happened: words joined by full stops, at most 128 characters in all. Those \

@@ -26,7 +26,7 @@ const MAX_OVERLAP: Span = Span::from_secs(30 * 24 * 60 * 60);
 const MAX_SECRETS: usize = 10;
 
 /// A secret to sign with from now on.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct NewSecret {
     /// Your own secret; generated if left out.

@@ -136,7 +136,7 @@ pub(in crate::ui) async fn delivery(
     let message = store.message(message).await?;
     let frame = page_state.frame(Section::Deliveries, here(&uri), query.note());
     let mut page = page(frame, &delivery, message.as_ref(), now);
-    page.attempts = attempts.iter().rev().map(|attempt| line(attempt, now)).collect();
+    page.attempts = attempts.iter().rev().map(|attempt| attempt_line(attempt, now)).collect();
     if let Some(payload) = &payload {
         let shown = &payload[..payload.len().min(PAYLOAD)];
         page.payload = Some(String::from_utf8_lossy(shown).into_owned());
@@ -189,7 +189,7 @@ fn page(
 }
 
 /// Bytes of a payload that are shown.
-const PAYLOAD: usize = 16 << 10;
+pub(in crate::ui) const PAYLOAD: usize = 16 << 10;
 
 /// The headers of attempt `number` as the endpoint's settings are now, without secret values.
 fn sent_headers(message: &Message, endpoint: &Endpoint, number: u32) -> String {
@@ -214,7 +214,7 @@ fn sent_headers(message: &Message, endpoint: &Endpoint, number: u32) -> String {
     own.into_iter().chain(custom).collect::<Vec<_>>().join("\n")
 }
 
-fn line(attempt: &DeliveryAttempt, now: Instant) -> AttemptLine {
+pub(in crate::ui) fn attempt_line(attempt: &DeliveryAttempt, now: Instant) -> AttemptLine {
     let result = result_line(attempt.status, attempt.failure);
     let ended = attempt.started_at + attempt.latency;
     AttemptLine {

@@ -94,10 +94,10 @@ pub(in crate::ui) async fn attempt_rates(
 }
 
 /// The text shown for deleted things.
-pub(super) const DELETED: &str = "(deleted)";
+pub(in crate::ui) const DELETED: &str = "(deleted)";
 
 /// An endpoint's row; none if it was deleted meanwhile.
-pub(super) async fn endpoint_row(
+pub(in crate::ui) async fn endpoint_row(
     node: &Node,
     application: &Application,
     endpoint: &Arc<Endpoint>,
@@ -111,7 +111,7 @@ pub(super) async fn endpoint_row(
 const EXCERPT: usize = 300;
 
 /// An endpoint's row, with the reason if it is not simply active.
-pub(super) async fn explained(
+pub(in crate::ui) async fn explained(
     node: &Node,
     endpoint: &Endpoint,
     application: &Application,
@@ -155,7 +155,7 @@ fn excerpt(reply: &str) -> String {
 }
 
 /// The status with its name, or the kind of failure.
-pub(super) fn result_line(status: Option<u16>, failure: Option<AttemptFailure>) -> String {
+pub(in crate::ui) fn result_line(status: Option<u16>, failure: Option<AttemptFailure>) -> String {
     match (status, failure) {
         (Some(status), _) => status_line(status),
         (None, Some(failure)) => failure.name().into(),
@@ -170,7 +170,7 @@ fn status_line(status: u16) -> String {
 }
 
 /// The rows of deliveries.
-pub(super) async fn delivery_lines(
+pub(in crate::ui) async fn delivery_lines(
     node: &Node,
     deliveries: &[Delivery],
     now: Instant,
@@ -214,13 +214,13 @@ pub(super) fn delivery_href(delivery: &Delivery) -> String {
 }
 
 /// The time at which the next attempt is due, if it is in the future.
-pub(super) fn due(delivery: &Delivery, now: Instant) -> Option<Moment> {
+pub(in crate::ui) fn due(delivery: &Delivery, now: Instant) -> Option<Moment> {
     let is_ahead = delivery.state.is_open() && delivery.due > now;
     is_ahead.then(|| Moment::new(delivery.due, now))
 }
 
 /// Why a delivery ended, in words.
-pub(super) const fn reason(ending: DeliveryEnding) -> &'static str {
+pub(in crate::ui) const fn reason(ending: DeliveryEnding) -> &'static str {
     match ending {
         DeliveryEnding::AttemptsExhausted => "no attempts left",
         DeliveryEnding::DeadlineExceeded => "deadline passed",

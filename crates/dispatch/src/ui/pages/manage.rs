@@ -13,6 +13,7 @@ use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId}
 use super::visit;
 use super::visit::{PageError, show};
 use crate::api::manage;
+use crate::api::manage::SetBy;
 use crate::ui::page_state::{Visitor, present};
 use crate::ui::view::{CreatedPage, EndpointForm, EndpointFormPage, Note, Section};
 
@@ -74,7 +75,7 @@ pub(in crate::ui) async fn create_endpoint(
     let id = EndpointId::from_uuid(page_state.ids.make(now)?);
     let made = match form.settings(None) {
         Ok(settings) => {
-            let ids = (id, application.id);
+            let ids = (id, application.id, SetBy::Operator);
             manage::create_endpoint(&page_state.node, ids, now, settings).await
         }
         Err(error) => Err(error),
@@ -110,7 +111,8 @@ pub(in crate::ui) async fn change_endpoint(
     let (application, endpoint) = known_endpoint(&page_state, &endpoint)?;
     let changed = match form.settings(Some(&endpoint)) {
         Ok(patch) => {
-            manage::change_endpoint(&page_state.node, endpoint.id, present(), &patch).await
+            let ids = (endpoint.id, SetBy::Operator);
+            manage::change_endpoint(&page_state.node, ids, present(), &patch).await
         }
         Err(error) => Err(error),
     };
@@ -172,7 +174,7 @@ fn form_page(
 
 impl EndpointForm {
     /// The settings of an endpoint, as the API shows them.
-    fn of(endpoint: &Endpoint) -> Self {
+    pub(in crate::ui) fn of(endpoint: &Endpoint) -> Self {
         let shown = manage::shown(endpoint, endpoint.updated_at);
         let text = |name: &str| match &shown[name] {
             Value::Null => String::new(),
@@ -210,7 +212,7 @@ impl EndpointForm {
     ///
     /// # Errors
     /// A text that is no value of its setting, in words.
-    fn settings(&self, old: Option<&Endpoint>) -> Result<Value, String> {
+    pub(in crate::ui) fn settings(&self, old: Option<&Endpoint>) -> Result<Value, String> {
         let words = |text: &str| {
             let words = text.split([',', ' ', '\n', '\r']).filter(|word| !word.is_empty());
             words.map(str::to_owned).collect::<Vec<String>>()

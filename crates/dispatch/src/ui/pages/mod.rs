@@ -2,15 +2,15 @@
 
 mod actions;
 mod audit;
-mod deliveries;
-mod endpoint;
+pub(super) mod deliveries;
+pub(super) mod endpoint;
 mod manage;
 #[cfg(feature = "oidc")]
 mod oidc;
 mod overview;
 mod search;
 mod sign_in;
-mod visit;
+pub(super) mod visit;
 
 pub(super) use actions::{
     cancel, disable, enable, replay_all, replay_many, replay_missing, replay_one, retry_all,

@@ -25,15 +25,15 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::ui) struct Query {
-    pub(super) said: String,
-    pub(super) state: String,
-    pub(super) endpoint: String,
-    pub(super) event_type: String,
-    pub(super) status: String,
-    pub(super) since: String,
-    pub(super) until: String,
-    pub(super) cursor: String,
-    pub(super) q: String,
+    pub(in crate::ui) said: String,
+    pub(in crate::ui) state: String,
+    pub(in crate::ui) endpoint: String,
+    pub(in crate::ui) event_type: String,
+    pub(in crate::ui) status: String,
+    pub(in crate::ui) since: String,
+    pub(in crate::ui) until: String,
+    pub(in crate::ui) cursor: String,
+    pub(in crate::ui) q: String,
 }
 
 impl Query {
@@ -41,7 +41,10 @@ impl Query {
     ///
     /// # Errors
     /// The first value that is wrong, in words.
-    pub(super) fn filter(&self, state: Option<DeliveryState>) -> Result<DeliveryFilter, String> {
+    pub(in crate::ui) fn filter(
+        &self,
+        state: Option<DeliveryState>,
+    ) -> Result<DeliveryFilter, String> {
         let endpoint = typed(&self.endpoint, |text| {
             text.parse().map_err(|_| "An endpoint's id is ep_ and 32 hexadecimal digits.".into())
         })?;
@@ -69,19 +72,19 @@ fn typed<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<Opti
 }
 
 impl Query {
-    pub(super) fn note(&self) -> Option<Note> {
+    pub(in crate::ui) fn note(&self) -> Option<Note> {
         Note::parse(&self.said)
     }
 }
 
 /// The path and query of a page, without the note.
-pub(super) fn here(uri: &Uri) -> String {
+pub(in crate::ui) fn here(uri: &Uri) -> String {
     let pairs = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
     with_query(uri.path(), pairs.filter(|(name, value)| name != "said" && !value.is_empty()))
 }
 
 /// `path` with these pairs as its query.
-pub(super) fn with_query<K, V>(path: &str, pairs: impl IntoIterator<Item = (K, V)>) -> String
+pub(in crate::ui) fn with_query<K, V>(path: &str, pairs: impl IntoIterator<Item = (K, V)>) -> String
 where
     K: AsRef<str>,
     V: AsRef<str>,
@@ -91,12 +94,12 @@ where
 }
 
 /// The id in a path. One that cannot be an id is not there.
-pub(super) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, PageError> {
+pub(in crate::ui) fn id<T: FromStr>(text: &str, what: &'static str) -> Result<T, PageError> {
     text.parse().map_err(|_| PageError::missing(what))
 }
 
 /// Answers with a page.
-pub(super) fn show(page: &impl Template) -> Result<Response, PageError> {
+pub(in crate::ui) fn show(page: &impl Template) -> Result<Response, PageError> {
     let html = page.render().map_err(|error| PageError::broken(&error))?;
     Ok(([(CACHE_CONTROL, NO_STORE)], Html(html)).into_response())
 }
@@ -104,7 +107,7 @@ pub(super) fn show(page: &impl Template) -> Result<Response, PageError> {
 const DAYS_BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
 
 /// The time as the browser's picker writes it (`2026-11-28T06:17`, read as UTC), from 1970 on.
-pub(super) fn parse_time(text: &str) -> Option<Instant> {
+pub(in crate::ui) fn parse_time(text: &str) -> Option<Instant> {
     let (date, time) = text.split_once(['T', ' '])?;
     let mut date = date.splitn(3, '-').map(number);
     let (year, month, day) = (date.next()??, date.next()??, date.next()??);
@@ -137,7 +140,7 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
 }
 
 /// The cursor in a query; none is the beginning.
-pub(super) fn parse_cursor(text: &str) -> Result<Option<Cursor>, PageError> {
+pub(in crate::ui) fn parse_cursor(text: &str) -> Result<Option<Cursor>, PageError> {
     if text.is_empty() {
         return Ok(None);
     }
@@ -151,7 +154,7 @@ pub(super) fn parse_cursor(text: &str) -> Result<Option<Cursor>, PageError> {
 }
 
 /// The text of a cursor.
-pub(super) fn print_cursor(cursor: Cursor) -> String {
+pub(in crate::ui) fn print_cursor(cursor: Cursor) -> String {
     format!("{}-{}", cursor.message.simple(), cursor.endpoint.simple())
 }
 
@@ -167,12 +170,12 @@ pub(in crate::ui) struct PageError {
 }
 
 impl PageError {
-    pub(super) fn missing(what: &str) -> Self {
+    pub(in crate::ui) fn missing(what: &str) -> Self {
         let detail = format!("There is no such {what}. It may have been deleted or pruned.");
         Self { status: StatusCode::NOT_FOUND, title: "Not here", detail }
     }
 
-    pub(super) fn invalid(detail: String) -> Self {
+    pub(in crate::ui) fn invalid(detail: String) -> Self {
         Self { status: StatusCode::BAD_REQUEST, title: "That cannot be", detail }
     }
 
@@ -182,7 +185,12 @@ impl PageError {
         Self { status, title: "Not signed in", detail }
     }
 
-    pub(super) fn broken(error: &impl ToString) -> Self {
+    /// The status, the title and the detail.
+    pub(in crate::ui) fn into_parts(self) -> (StatusCode, &'static str, String) {
+        (self.status, self.title, self.detail)
+    }
+
+    pub(in crate::ui) fn broken(error: &impl ToString) -> Self {
         let (status, title) = (StatusCode::INTERNAL_SERVER_ERROR, "This page is broken");
         Self { status, title, detail: error.to_string() }
     }

@@ -10,6 +10,7 @@ use stagger_scheduler::model::KeyHash;
 
 use crate::Error;
 use crate::access::{Operator, OperatorFile, SeenOperator, Staff};
+use crate::config::PortalSettings;
 use crate::random::os_bytes;
 
 /// Access to the operator's page.
@@ -37,6 +38,8 @@ pub struct UiOptions {
     /// The address under which clients reach the dispatcher, for the examples on the pages: default
     /// `http://127.0.0.1:8080`.
     pub base: Option<String>,
+    /// The look of the portal, and the pages that may show it in a frame.
+    pub portal: PortalSettings,
 }
 
 /// Admits the admin and operators with their keys, or everyone if no admin key is configured.
@@ -154,7 +157,7 @@ impl Auth {
 }
 
 /// The value of a cookie (RFC 6265 section 5.4).
-fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(in crate::ui) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let pairs = headers.get_all(COOKIE).iter().filter_map(|field| field.to_str().ok());
     pairs.flat_map(|field| field.split(';')).find_map(|pair| {
         let (key, value) = pair.trim().split_once('=')?;

@@ -89,7 +89,7 @@ const SITE: &str = "sec-fetch-site";
 ///
 /// Browsers name the origin of every POST, and over TLS or to this machine its site too. A request
 /// that names neither comes from no browser that is young enough; programs have the API.
-pub(super) fn is_own(method: &Method, headers: &HeaderMap) -> bool {
+pub(in crate::ui) fn is_own(method: &Method, headers: &HeaderMap) -> bool {
     if matches!(*method, Method::GET | Method::HEAD) {
         return true;
     }

@@ -4,5 +4,5 @@ mod auth;
 mod middleware;
 
 pub use auth::UiOptions;
-pub(super) use auth::{Auth, SignInError};
-pub(super) use middleware::require_session;
+pub(super) use auth::{Auth, SignInError, cookie};
+pub(super) use middleware::{is_own, require_session};

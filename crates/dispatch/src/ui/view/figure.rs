@@ -94,6 +94,10 @@ pub(in crate::ui) enum Note {
     Replayed(u64),
     /// So many were made for messages that an endpoint had missed.
     Made(u64),
+    /// An endpoint was deleted.
+    Deleted,
+    /// A new secret signs.
+    SecretReplaced,
 }
 
 impl Note {
@@ -106,6 +110,8 @@ impl Note {
             "cancelled" => Some(Self::Cancelled),
             "retried" => Some(Self::Retried),
             "changed" => Some(Self::Changed),
+            "deleted" => Some(Self::Deleted),
+            "secret" => Some(Self::SecretReplaced),
             _ => {
                 let (name, count) = code.split_once('-')?;
                 let count = count.parse().ok()?;
@@ -135,6 +141,10 @@ impl Note {
             Self::TestSent => "A test event is on its way.".into(),
             Self::Cancelled => "Cancelled. No further attempt will be made.".into(),
             Self::Changed => "Changed.".into(),
+            Self::Deleted => "The endpoint is deleted. Its open deliveries are cancelled.".into(),
+            Self::SecretReplaced => "The new secret signs from now on, and the old one beside it \
+                for a day, so that you can change your receiver."
+                .into(),
             Self::Retried => "It is attempted now, before all others to its endpoint.".into(),
             Self::Due(0) => "No delivery was waiting. If its breaker was open, an attempt that is \
                 due is sent now as a probe."
@@ -171,6 +181,8 @@ impl fmt::Display for Note {
             Self::TestSent => f.write_str("test"),
             Self::Cancelled => f.write_str("cancelled"),
             Self::Changed => f.write_str("changed"),
+            Self::Deleted => f.write_str("deleted"),
+            Self::SecretReplaced => f.write_str("secret"),
             Self::Retried => f.write_str("retried"),
             Self::Due(count) => write!(f, "due-{count}"),
             Self::Made(count) => write!(f, "made-{count}"),

@@ -166,6 +166,7 @@ impl Sample {
             slots: std::num::NonZeroU32::MIN,
             created_at: self.now,
             labels: Default::default(),
+            portal: stagger_scheduler::model::PortalAccess::default(),
         }
     }
 
