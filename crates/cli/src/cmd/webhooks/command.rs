@@ -44,7 +44,12 @@ async fn act(flags: &WebhooksFlags) -> Result<String, Failure> {
             let entries = entries(&api, list).await?;
             Ok(match format {
                 WebhooksFormat::Json => page::json_lines(&entries),
-                WebhooksFormat::Text => page::table(&entries, page::columns(list.kind)),
+                WebhooksFormat::Text => {
+                    if entries.is_empty() {
+                        streams::note(&format!("no {}", kind_name(list.kind)));
+                    }
+                    page::table(&entries, page::columns(list.kind))
+                }
             })
         }
         WebhooksCommand::Get { id } => get(&api, id, format).await,
@@ -58,6 +63,15 @@ async fn act(flags: &WebhooksFlags) -> Result<String, Failure> {
                 WebhooksFormat::Text => format!("replayed {count}\n"),
             })
         }
+    }
+}
+
+const fn kind_name(kind: ListKind) -> &'static str {
+    match kind {
+        ListKind::Applications => "applications",
+        ListKind::Endpoints => "endpoints",
+        ListKind::Messages => "messages",
+        ListKind::Deliveries => "deliveries",
     }
 }
 
