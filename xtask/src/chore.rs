@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::release::ReleaseOptions;
-use crate::{against, checks, clients, formats, outages, release, replay_corpus, site, tidy, tune, vectors};
+use crate::{
+    against, checks, clients, formats, outages, release, replay_corpus, site, tidy, tune, vectors,
+};
 use xtask_workbench::Format;
 
 /// The command line of the chores.

@@ -64,7 +64,9 @@ fn javascript() {
         return;
     }
     let mut command = Command::new("node");
-    command.args(["--test", "--test-reporter=tap", "test/client.test.js"]).current_dir(package("javascript"));
+    command
+        .args(["--test", "--test-reporter=tap", "test/client.test.js"])
+        .current_dir(package("javascript"));
     passes(command, "# fail 0");
 }
 

@@ -109,7 +109,8 @@ async fn furnish(
         _ = axum::serve(listener, Router::new().route("/", post(take))).await;
     });
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-    let (ids, now) = (IdGenerator::default(), Instant::ORIGIN + Span::from_secs(since_epoch.as_secs()));
+    let (ids, now) =
+        (IdGenerator::default(), Instant::ORIGIN + Span::from_secs(since_epoch.as_secs()));
     let shop = ApplicationId::from_uuid(ids.make(now)?);
     let slots = NodeOptions::default().slots;
     let application =

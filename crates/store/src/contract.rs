@@ -11,8 +11,8 @@ use stagger_scheduler::model::{
 };
 
 use super::{
-    Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter, Fence, ListPage,
-    MessageFilter, PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
+    Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter, Fence,
+    ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
 };
 use crate::Error;
 

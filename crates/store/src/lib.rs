@@ -38,6 +38,6 @@ pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };
 pub use sqlite::{SqliteOptions, SqliteStore, backup, check, restore};
+pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};
 /// The client of PostgreSQL within whose transactions [`DeliveryStore::accept_within`] accepts.
 pub use tokio_postgres;
-pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};

@@ -206,11 +206,11 @@ impl ShapeReader<'_> {
         }
         match &schema["type"] {
             Value::Array(kinds) => {
-                let of_kind = |kind: &Value| self.of_kind(kind.as_str().unwrap_or_default(), schema);
+                let of_kind =
+                    |kind: &Value| self.of_kind(kind.as_str().unwrap_or_default(), schema);
                 let mut shapes: Vec<_> =
                     kinds.iter().filter(|kind| *kind != "null").map(of_kind).collect();
-                let shape =
-                    if shapes.len() == 1 { shapes.remove(0) } else { Shape::OneOf(shapes) };
+                let shape = if shapes.len() == 1 { shapes.remove(0) } else { Shape::OneOf(shapes) };
                 match kinds.iter().any(|kind| kind == "null") {
                     true => Shape::Nullable(Box::new(shape)),
                     false => shape,

@@ -63,16 +63,25 @@ fn method(operation: &ApiOperation) -> String {
         fields.iter().map(|field| format!(", {field}")).collect::<String>(),
     );
     let (returned, tail) = match &operation.reply {
-        ReplyContent::Nothing => ("error".to_owned(), "\t_, err := c.do(ctx, call)\n\treturn err\n".to_owned()),
+        ReplyContent::Nothing => {
+            ("error".to_owned(), "\t_, err := c.do(ctx, call)\n\treturn err\n".to_owned())
+        }
         ReplyContent::Json(shape) => {
             let of = type_of(shape, "");
-            (format!("({of}, error)"), format!("\tvar reply {of}\n\terr := c.doJSON(ctx, call, &reply)\n\treturn reply, err\n"))
+            (
+                format!("({of}, error)"),
+                format!(
+                    "\tvar reply {of}\n\terr := c.doJSON(ctx, call, &reply)\n\treturn reply, err\n"
+                ),
+            )
         }
         ReplyContent::Text => (
             "(string, error)".to_owned(),
             "\treply, err := c.do(ctx, call)\n\treturn string(reply), err\n".to_owned(),
         ),
-        ReplyContent::Bytes => ("([]byte, error)".to_owned(), "\treturn c.do(ctx, call)\n".to_owned()),
+        ReplyContent::Bytes => {
+            ("([]byte, error)".to_owned(), "\treturn c.do(ctx, call)\n".to_owned())
+        }
     };
     let mut about = format!("{name}: {}", operation.summary);
     if !operation.query.is_empty() {
@@ -169,7 +178,15 @@ fn columns(rows: &[[String; 3]], indent: &str) -> String {
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let (names, types) = (width(0), width(1));
     let line = |[name, of, tag]: &[String; 3]| format!("{indent}{name:names$} {of:types$} {tag}\n");
-    rows.iter().map(|row| if row[1].contains('\n') { format!("{indent}{} {} {}\n", row[0], row[1], row[2]) } else { line(row) }).collect()
+    rows.iter()
+        .map(|row| {
+            if row[1].contains('\n') {
+                format!("{indent}{} {} {}\n", row[0], row[1], row[2])
+            } else {
+                line(row)
+            }
+        })
+        .collect()
 }
 
 fn comment(text: &str, indent: &str) -> String {

@@ -96,7 +96,8 @@ fn target(operation: &ApiOperation) -> String {
 }
 
 fn javadoc(text: &str) -> String {
-    let plain = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('@', "&#64;");
+    let plain =
+        text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('@', "&#64;");
     let mut comment = String::from("    /**\n");
     for line in wrapped(&plain, WIDTH) {
         let line = if line.is_empty() { "<p>".to_owned() } else { line };

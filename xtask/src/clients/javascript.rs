@@ -39,7 +39,8 @@ pub(super) fn declarations(api: &ApiDocument) -> String {
         let mut all: Vec<_> = arguments.iter().map(|(name, of)| format!("{name}: {of}")).collect();
         if !options.is_empty() {
             let is_needed = options.iter().any(|(name, _)| !name.ends_with('?'));
-            let members: Vec<_> = options.iter().map(|(name, of)| format!("{name}: {of}")).collect();
+            let members: Vec<_> =
+                options.iter().map(|(name, of)| format!("{name}: {of}")).collect();
             let mark = if is_needed { "" } else { "?" };
             all.push(format!("options{mark}: {{ {} }}", members.join("; ")));
         }
@@ -50,7 +51,8 @@ pub(super) fn declarations(api: &ApiDocument) -> String {
             ReplyContent::Bytes => "Uint8Array".to_owned(),
         };
         // Writing to a string does not fail.
-        let _ = writeln!(text, "  {}({}): Promise<{returned}>;", camel(&operation.id), all.join(", "));
+        let _ =
+            writeln!(text, "  {}({}): Promise<{returned}>;", camel(&operation.id), all.join(", "));
     }
     text + "}\n"
 }
@@ -107,7 +109,8 @@ fn method(operation: &ApiOperation) -> String {
         Some(RequestContent::Json { .. }) => passed.push("json: body".to_owned()),
         Some(RequestContent::Bytes) => {
             passed.push("bytes: body".to_owned());
-            passed.push("contentType: options.contentType ?? 'application/octet-stream'".to_owned());
+            passed
+                .push("contentType: options.contentType ?? 'application/octet-stream'".to_owned());
         }
         None => {}
     }
@@ -175,8 +178,10 @@ fn comment(text: &str, indent: &str) -> String {
         [] => String::new(),
         [only] => format!("{indent}/** {only} */\n"),
         lines => {
-            let lines: String =
-                lines.iter().map(|line| format!("{indent} * {line}").trim_end().to_owned() + "\n").collect();
+            let lines: String = lines
+                .iter()
+                .map(|line| format!("{indent} * {line}").trim_end().to_owned() + "\n")
+                .collect();
             format!("{indent}/**\n{lines}{indent} */\n")
         }
     }

@@ -2,9 +2,7 @@
 
 use std::fmt::Write;
 
-use super::document::{
-    ApiDocument, ApiOperation, Member, ReplyContent, RequestContent, Shape,
-};
+use super::document::{ApiDocument, ApiOperation, Member, ReplyContent, RequestContent, Shape};
 use super::written::{NOTE, pascal, wrapped};
 
 /// The columns of a docstring.
@@ -40,12 +38,7 @@ pub(super) fn models(api: &ApiDocument) -> String {
     text
 }
 
-fn model(
-    name: &str,
-    shape: &Shape,
-    description: &str,
-    all: &[(String, Shape, String)],
-) -> String {
+fn model(name: &str, shape: &Shape, description: &str, all: &[(String, Shape, String)]) -> String {
     let members = match shape {
         Shape::Object(members) => members.clone(),
         Shape::All(parts) => parts.iter().flat_map(|part| members_of(part, all)).collect(),
@@ -78,11 +71,17 @@ fn functional(name: &str, description: &str, members: &[Member]) -> String {
             .iter()
             .map(|line| format!("        # {line}\n"))
             .collect();
-        format!("{comment}        \"{}\": {},\n", member.name, type_of(&member.shape, Quoting::Alias))
+        format!(
+            "{comment}        \"{}\": {},\n",
+            member.name,
+            type_of(&member.shape, Quoting::Alias)
+        )
     };
     let members: String = members.iter().map(member).collect();
     let comment = comment(description);
-    format!("\n{comment}{name} = TypedDict(\n    \"{name}\",\n    {{\n{members}    }},\n    total=False,\n)\n\n")
+    format!(
+        "\n{comment}{name} = TypedDict(\n    \"{name}\",\n    {{\n{members}    }},\n    total=False,\n)\n\n"
+    )
 }
 
 /// The members of a part of a shape.
@@ -166,7 +165,8 @@ fn of_models(shape: &Shape) -> String {
 }
 
 fn method(operation: &ApiOperation) -> String {
-    let ApiOperation { id, method, path, path_params, query, body, reply, takes_key, .. } = operation;
+    let ApiOperation { id, method, path, path_params, query, body, reply, takes_key, .. } =
+        operation;
     let mut arguments = vec!["self".to_owned()];
     arguments.extend(path_params.iter().map(|name| format!("{name}: str")));
     match body {

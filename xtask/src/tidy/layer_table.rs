@@ -257,7 +257,17 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "xtask/src/",
         &[
-            &["against", "checks", "clients", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
+            &[
+                "against",
+                "checks",
+                "clients",
+                "formats",
+                "replay_corpus",
+                "site",
+                "tidy",
+                "tune",
+                "vectors",
+            ],
             &["outages", "release"],
             &["chore"],
         ],

@@ -17,8 +17,8 @@ Examples:
   stagger webhooks tail --for 2s                each change of a delivery, as it happens
   stagger webhooks replay --state dead --since 2026-11-28T06:00:00Z
 
-The key comes from the file of --key-file, from the variable STAGGER_KEY, or from stagger-data/admin.key.
-The variables STAGGER_URL and STAGGER_APP stand for --url and --app.
+The key comes from the file of --key-file, from the variable STAGGER_KEY, or from
+stagger-data/admin.key. The variables STAGGER_URL and STAGGER_APP stand for --url and --app.
 
 Exit codes:
   0 done    1 no answer, or the dispatcher is not able to now    2 wrong flags, or refused";
@@ -29,10 +29,12 @@ Examples:
   stagger listen 9000                           to http://127.0.0.1:9000/
   stagger listen http://127.0.0.1:9000/hooks --events invoice.paid
   stagger listen 9000 --count 1                 end after the first delivery
-  stagger listen 9000 --replay msg_0190163d8694739b84f6b0d3ccc3a5a1   send this message once more, and end
+  stagger listen 9000 --replay msg_0190163d8694739b84f6b0d3ccc3a5a1
+                                                send this message once, and end
 
-While it runs: Enter sends the last message again, the id of a message and Enter that one. Ctrl-C removes its
-endpoint. The dispatcher has to reach this machine by 127.0.0.1: serve --allow-private.";
+While it runs, Enter sends the last message again, and the id of a message and Enter that one.
+Ctrl-C removes its endpoint. The dispatcher has to reach this machine by 127.0.0.1: stagger serve
+--allow-private.";
 
 /// A client of a dispatcher's API.
 #[derive(Debug, Args)]
@@ -75,13 +77,19 @@ pub(crate) enum WebhooksFormat {
 #[derive(Debug, Subcommand)]
 pub(crate) enum WebhooksCommand {
     /// Make an application, an endpoint or a message
-    #[command(after_help = "Examples:\n  stagger webhooks create application books --settings '{\"slots\":64}'")]
+    #[command(
+        after_help = "Examples:\n  stagger webhooks create application books --settings '{\"slots\":64}'"
+    )]
     Create(CreateFlags),
     /// List applications, endpoints, messages or deliveries, newest messages first
-    #[command(after_help = "Examples:\n  stagger webhooks list messages --event-type invoice.paid --limit 10")]
+    #[command(
+        after_help = "Examples:\n  stagger webhooks list messages --event-type invoice.paid --limit 10"
+    )]
     List(ListFlags),
     /// Show an application, an endpoint, or a message with its deliveries, by its id
-    #[command(after_help = "Examples:\n  stagger webhooks get msg_0190163d8694739b84f6b0d3ccc3a5a1 --format json")]
+    #[command(
+        after_help = "Examples:\n  stagger webhooks get msg_0190163d8694739b84f6b0d3ccc3a5a1 --format json"
+    )]
     Get {
         /// The id: app_..., ep_... or msg_...
         id: String,

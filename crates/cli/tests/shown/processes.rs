@@ -43,9 +43,10 @@ pub(crate) fn dispatcher_beside(fixture: &Fixture) -> Result<(), String> {
     let serve = format!("stagger serve --memory --allow-private --admin-key {KEY}");
     let mut child = start(fixture, &serve);
     let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-    let url = lines.by_ref().map_while(Result::ok).find_map(|line| {
-        line.split_once("listening on ").map(|(_, url)| url.to_owned())
-    });
+    let url = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find_map(|line| line.split_once("listening on ").map(|(_, url)| url.to_owned()));
     fixture.servers.borrow_mut().push(child);
     // A full pipe must not stop it; it ends with the dispatcher.
     thread::spawn(move || lines.map_while(Result::ok).for_each(drop));

@@ -68,7 +68,8 @@ fn what_was_made_could_not_be_listed_shown_or_sent_again() {
     let again = &json(&serving, &keyed)[0];
     assert_eq!((&sent["id"], &again["repeated"]), (&again["id"], &Value::Bool(true)));
     let message = member(sent, "id");
-    let state = || member(&json(&serving, &["webhooks", "get", &message])[0]["deliveries"][0], "state");
+    let state =
+        || member(&json(&serving, &["webhooks", "get", &message])[0]["deliveries"][0], "state");
     until("it is delivered", || state() == "delivered");
     let seen = receiver.seen();
     assert_eq!(&seen[0].body[..], br#"{"amount": 10}"#, "the payload goes out as it was given");
@@ -98,7 +99,15 @@ fn a_list_ended_with_its_first_page() {
     let app = member(&json(&serving, &["webhooks", "list", "applications"])[0], "id");
     let path = format!("{}/v1/applications/{app}/messages/batch", serving.url);
     let posted = Command::new(env!("CARGO_BIN_EXE_stagger"))
-        .args(["http", "-f", "--json", &batch, "-H", &format!("Authorization: Bearer {KEY}"), &path])
+        .args([
+            "http",
+            "-f",
+            "--json",
+            &batch,
+            "-H",
+            &format!("Authorization: Bearer {KEY}"),
+            &path,
+        ])
         .output()
         .expect("the binary was built for this test");
     assert!(posted.status.success(), "{}", String::from_utf8_lossy(&posted.stderr));
@@ -112,8 +121,14 @@ fn a_refusal_did_not_say_what_was_wrong_or_ended_with_another_code() {
     let rows: [(&[&str], &str); 10] = [
         (&["list", "messages"], "has no application: make one by"),
         (&["get", "what"], "ID = what: must be the id of"),
-        (&["create", "message", "a", "--app", "app_1", "--payload", "{"], "--payload = {: must be JSON"),
-        (&["create", "application", "x", "--settings", "[]"], "--settings = []: must be a JSON object"),
+        (
+            &["create", "message", "a", "--app", "app_1", "--payload", "{"],
+            "--payload = {: must be JSON",
+        ),
+        (
+            &["create", "application", "x", "--settings", "[]"],
+            "--settings = []: must be a JSON object",
+        ),
         (&["create", "application", "x", "--events", "a"], "--events is a setting of an endpoint"),
         (&["list", "applications", "--state", "dead"], "--state is no filter of this list"),
         (&["replay"], "nothing is named"),
@@ -123,7 +138,10 @@ fn a_refusal_did_not_say_what_was_wrong_or_ended_with_another_code() {
     ];
     for (arguments, words) in rows {
         let (code, why) = refused(command(&serving, &[&["webhooks"], arguments].concat()));
-        assert!(code == Some(2) && why.starts_with("error: ") && why.contains(words), "{arguments:?}: {code:?} {why}");
+        assert!(
+            code == Some(2) && why.starts_with("error: ") && why.contains(words),
+            "{arguments:?}: {code:?} {why}"
+        );
     }
     for name in ["one", "two"] {
         shown(&serving, &["webhooks", "create", "application", name]);
@@ -133,7 +151,10 @@ fn a_refusal_did_not_say_what_was_wrong_or_ended_with_another_code() {
     let mut wrong = command(&serving, &["webhooks", "list", "applications"]);
     wrong.env("STAGGER_KEY", "wrong");
     let (code, why) = refused(wrong);
-    assert!(code == Some(2) && why.contains("refuses the key of the variable STAGGER_KEY"), "{why}");
+    assert!(
+        code == Some(2) && why.contains("refuses the key of the variable STAGGER_KEY"),
+        "{why}"
+    );
     let mut none = command(&serving, &["webhooks", "list", "applications"]);
     none.env_remove("STAGGER_KEY");
     let (code, why) = refused(none);
@@ -142,9 +163,13 @@ fn a_refusal_did_not_say_what_was_wrong_or_ended_with_another_code() {
     odd.env_remove("STAGGER_URL");
     let (code, why) = refused(odd);
     assert!(code == Some(2) && why.contains("--url = ftp://a: must be an http or https"), "{why}");
-    let gone = command(&serving, &["webhooks", "list", "applications", "--url", "http://127.0.0.1:9"]);
+    let gone =
+        command(&serving, &["webhooks", "list", "applications", "--url", "http://127.0.0.1:9"]);
     let (code, why) = refused(gone);
-    assert!(code == Some(1) && why.contains("no dispatcher answers at http://127.0.0.1:9"), "{why}");
+    assert!(
+        code == Some(1) && why.contains("no dispatcher answers at http://127.0.0.1:9"),
+        "{why}"
+    );
 }
 
 #[test]
@@ -153,7 +178,8 @@ fn a_key_in_a_file_was_not_read() {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("webhooks.key");
     std::fs::write(&file, format!("{KEY}\n")).expect("written");
     let shown = file.display().to_string();
-    let mut command = command(&serving, &["webhooks", "list", "applications", "--key-file", &shown]);
+    let mut command =
+        command(&serving, &["webhooks", "list", "applications", "--key-file", &shown]);
     command.env("STAGGER_KEY", "the flag is stronger");
     assert!(command.output().expect("it starts").status.success());
 }

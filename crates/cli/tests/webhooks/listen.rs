@@ -61,10 +61,16 @@ fn a_delivery_was_not_forwarded_verified_or_sent_again() {
     let sent = send(&serving, "invoice.paid");
     let first = listener.next();
     assert_eq!((&first["id"], &first["type"]), (&sent, &Value::from("invoice.paid")));
-    assert_eq!((&first["status"], &first["verified"], &first["attempt"]), (&503.into(), &true.into(), &1.into()));
+    assert_eq!(
+        (&first["status"], &first["verified"], &first["attempt"]),
+        (&503.into(), &true.into(), &1.into())
+    );
     // The dispatcher got the answer, and so it tries again.
     let second = listener.next();
-    assert_eq!((&second["id"], &second["status"], &second["attempt"]), (&sent, &200.into(), &2.into()));
+    assert_eq!(
+        (&second["id"], &second["status"], &second["attempt"]),
+        (&sent, &200.into(), &2.into())
+    );
     let seen = server.seen();
     assert!(seen.iter().all(|it| it.headers.contains_key("webhook-signature")));
     assert!(seen.iter().all(|it| !it.headers.contains_key("stagger-event-type")));

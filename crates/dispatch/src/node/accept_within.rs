@@ -56,11 +56,7 @@ impl Intake {
         Err(Error::busy("settings changed during each of 10 tries"))
     }
 
-    fn check_size(
-        &self,
-        application: ApplicationId,
-        messages: &[Submission],
-    ) -> Result<(), Error> {
+    fn check_size(&self, application: ApplicationId, messages: &[Submission]) -> Result<(), Error> {
         let count = messages.len();
         if count > MOST_MESSAGES {
             let bound = format!("at most {MOST_MESSAGES} messages in one call");

@@ -95,10 +95,8 @@ impl Drop for Database {
 /// Waits until the nodes lead all shards together, an equal part each.
 pub(crate) async fn until_even(nodes: &[&Node]) {
     let share = Shards::COUNT / nodes.len();
-    until("the shards are spread evenly", || {
-        nodes.iter().all(|node| node.led().len() == share)
-    })
-    .await;
+    until("the shards are spread evenly", || nodes.iter().all(|node| node.led().len() == share))
+        .await;
 }
 
 /// Waits until something holds.

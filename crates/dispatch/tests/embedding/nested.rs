@@ -66,7 +66,8 @@ async fn the_api_below_a_path_asked_for_no_key_or_took_none() {
     assert_eq!(status, StatusCode::ACCEPTED, "{accepted}");
     let (status, _) = ask(&mut router, ("GET", applications), key, "").await;
     assert_eq!(status, StatusCode::FORBIDDEN, "an application's key is not the admin's");
-    let (status, document) = ask(&mut router, ("GET", "/internal/hooks/v1/openapi.json"), None, "").await;
+    let (status, document) =
+        ask(&mut router, ("GET", "/internal/hooks/v1/openapi.json"), None, "").await;
     assert_eq!((status, document["openapi"].as_str()), (StatusCode::OK, Some("3.1.0")));
     let (status, _) = ask(&mut router, ("GET", "/"), None, "").await;
     assert_eq!(status, StatusCode::OK);

@@ -63,7 +63,8 @@ impl PostgresStore {
         let schema = &self.schema;
         match code {
             Some(SqlState::UNDEFINED_TABLE | SqlState::INVALID_SCHEMA_NAME) => {
-                let bound = format!("one on the store's database, which has its tables in {schema}");
+                let bound =
+                    format!("one on the store's database, which has its tables in {schema}");
                 Error::invalid("transaction", "(this connection)", bound)
             }
             Some(
@@ -72,7 +73,9 @@ impl PostgresStore {
                 | SqlState::LOCK_NOT_AVAILABLE,
             ) => {
                 let why = Error::from(error);
-                Error::busy(format!("the transaction conflicts with another one, begin it again: {why}"))
+                Error::busy(format!(
+                    "the transaction conflicts with another one, begin it again: {why}"
+                ))
             }
             _ => error.into(),
         }
@@ -120,7 +123,8 @@ impl Within<'_, '_> {
 
     /// What must be known first. Applications and endpoints that are there stay until the transaction ends.
     async fn look(self, new: &[NewMessage]) -> Result<Facts, DbError> {
-        let owners: BTreeSet<_> = new.iter().map(|new| *new.message.application.as_uuid()).collect();
+        let owners: BTreeSet<_> =
+            new.iter().map(|new| *new.message.application.as_uuid()).collect();
         let endpoints = new.iter().flat_map(|new| &new.endpoints);
         let wanted: BTreeSet<_> = endpoints.map(|endpoint| *endpoint.as_uuid()).collect();
         let (owners, wanted) = (Vec::from_iter(owners), Vec::from_iter(wanted));
@@ -231,10 +235,10 @@ impl Within<'_, '_> {
         if repeated.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let applications: Vec<_> = repeated.iter().map(|new| *new.message.application.as_uuid()).collect();
+        let applications: Vec<_> =
+            repeated.iter().map(|new| *new.message.application.as_uuid()).collect();
         let keys: Vec<_> = repeated.iter().map(|new| key_of(&new.message)).collect();
-        let bound: [Typed<'_>; 2] =
-            [(&applications, Type::UUID_ARRAY), (&keys, Type::TEXT_ARRAY)];
+        let bound: [Typed<'_>; 2] = [(&applications, Type::UUID_ARRAY), (&keys, Type::TEXT_ARRAY)];
         let sql = "SELECT m.id, m.application, m.key, m.event_type, m.content_type, p.bytes \
                    FROM (SELECT DISTINCT * FROM unnest($1, $2)) AS n (application, key) \
                    JOIN {s}.message m ON m.application = n.application AND m.key = n.key \

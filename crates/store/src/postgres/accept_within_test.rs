@@ -88,7 +88,8 @@ async fn a_refused_call_leaves_the_transaction_as_it_was() {
     client.batch_execute("CREATE TABLE orders_of_host (n int)").await.unwrap();
     let mut caller = client.transaction().await.unwrap();
     caller.batch_execute("INSERT INTO orders_of_host VALUES (1)").await.unwrap();
-    let mut ask = async |version, new: &[NewMessage]| store.accept_within(&mut caller, version, new).await;
+    let mut ask =
+        async |version, new: &[NewMessage]| store.accept_within(&mut caller, version, new).await;
     assert_eq!(ask(version - 1, &[message(1, 1, &[1])]).await, Ok(ClusterAccept::Outdated));
     let unknown = ask(version, &[message(2, 1, &[1]), message(3, 77, &[])]).await;
     assert!(unknown.unwrap_err().is_not_found());
@@ -118,7 +119,10 @@ async fn twins_of_one_call_are_one_message() {
     let mut twin = keyed(3, 1, &[1], "twice");
     twin.payload = message(1, 1, &[]).payload;
     let new = [keyed(1, 1, &[1], "twice"), twin];
-    assert_eq!(stored(&store.accept_within(&mut caller, version, &new).await), [(1, false), (1, true)]);
+    assert_eq!(
+        stored(&store.accept_within(&mut caller, version, &new).await),
+        [(1, false), (1, true)]
+    );
     caller.commit().await.unwrap();
     assert_eq!(pending(&store).await, 1);
 }
@@ -177,7 +181,8 @@ async fn a_transaction_without_the_tables_of_the_store_is_refused() {
     caller.rollback().await.unwrap();
     store.schema.run("ALTER TABLE tally RENAME TO gone_tally").await;
     let mut caller = client.transaction().await.unwrap();
-    let error = store.accept_within(&mut caller, version, &[message(2, 1, &[1])]).await.unwrap_err();
+    let error =
+        store.accept_within(&mut caller, version, &[message(2, 1, &[1])]).await.unwrap_err();
     let text = error.to_string();
     assert!(text.contains("the store's database") && text.contains("test_"), "{text}");
     caller.query_one("SELECT 1", &[]).await.expect("the transaction goes on");

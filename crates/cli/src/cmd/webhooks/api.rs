@@ -113,7 +113,9 @@ impl Api {
             return Ok(app.clone());
         }
         let page = self.get("/v1/applications?limit=2").await.map_err(|failure| {
-            Failure::Refused(format!("no application is named: give --app ID or set STAGGER_APP ({failure})"))
+            Failure::Refused(format!(
+                "no application is named: give --app ID or set STAGGER_APP ({failure})"
+            ))
         })?;
         let ids: Vec<_> =
             items(&page).iter().filter_map(|item| item["id"].as_str()).map(str::to_owned).collect();
@@ -170,7 +172,10 @@ impl Api {
             return Ok(Value::Null);
         }
         serde_json::from_slice(&bytes).map_err(|error| {
-            Failure::Refused(format!("{} answers {status} without JSON: {error}; is it a dispatcher?", self.place()))
+            Failure::Refused(format!(
+                "{} answers {status} without JSON: {error}; is it a dispatcher?",
+                self.place()
+            ))
         })
     }
 
@@ -182,7 +187,8 @@ impl Api {
         key: Option<&str>,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let mut url = self.base.clone();
-        let (path, query) = path.split_once('?').map_or((path, None), |(path, it)| (path, Some(it)));
+        let (path, query) =
+            path.split_once('?').map_or((path, None), |(path, it)| (path, Some(it)));
         url.set_path(&format!("{}{path}", self.base.path().trim_end_matches('/')));
         url.set_query(query);
         let mut request = self.client.request(method, url).bearer_auth(&self.key);

@@ -31,8 +31,8 @@ pub(crate) fn webhooks(flags: &WebhooksFlags) -> ExitCode {
 /// Runs to the end.
 pub(super) fn on_runtime<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime
-        .map_err(|error| Failure::Unavailable(format!("no threads to run on: {error}")))?;
+    let runtime =
+        runtime.map_err(|error| Failure::Unavailable(format!("no threads to run on: {error}")))?;
     Ok(runtime.block_on(work))
 }
 
@@ -87,8 +87,16 @@ async fn create(api: &Api, new: &CreateFlags) -> Result<Value, Failure> {
     let odd = [
         (events && new.kind != NewKind::Endpoint, "--events", "an endpoint"),
         (payload && new.kind != NewKind::Message, "--payload", "a message"),
-        (new.idempotency_key.is_some() && new.kind != NewKind::Message, "--idempotency-key", "a message"),
-        (new.settings.is_some() && new.kind == NewKind::Message, "--settings", "an application or an endpoint"),
+        (
+            new.idempotency_key.is_some() && new.kind != NewKind::Message,
+            "--idempotency-key",
+            "a message",
+        ),
+        (
+            new.settings.is_some() && new.kind == NewKind::Message,
+            "--settings",
+            "an application or an endpoint",
+        ),
     ];
     if let Some((_, flag, of)) = odd.into_iter().find(|(is_odd, ..)| *is_odd) {
         return Err(Failure::Refused(format!("{flag} is a setting of {of}: leave it out")));
@@ -128,8 +136,7 @@ fn settings(new: &CreateFlags, name: &str) -> Result<Map<String, Value>, Failure
 
 /// The payload that a text names or is, checked.
 fn payload_of(text: &str) -> Result<String, Failure> {
-    let unreadable =
-        |error: io::Error| wrong("--payload", text, &format!("readable: {error}"));
+    let unreadable = |error: io::Error| wrong("--payload", text, &format!("readable: {error}"));
     let payload = match text.strip_prefix('@') {
         None => text.to_owned(),
         Some("-") => {
@@ -188,7 +195,9 @@ fn query(kind: ListKind, filter: &DeliveryFilterFlags) -> Result<String, Failure
         let Some(value) = value else { continue };
         if !fits {
             let flag = name.replace('_', "-");
-            return Err(Failure::Refused(format!("--{flag} is no filter of this list: leave it out")));
+            return Err(Failure::Refused(format!(
+                "--{flag} is no filter of this list: leave it out"
+            )));
         }
         query += &format!("&{name}={}", encoded(value));
     }
@@ -216,7 +225,11 @@ async fn get(api: &Api, id: &str, format: WebhooksFormat) -> Result<String, Fail
             let columns = ["/endpoint", "/state", "/attempts", "/updated_at"];
             Ok(shown(&message, format) + &page::table(items(&deliveries), &columns))
         }
-        _ => Err(wrong("ID", id, "the id of an application (app_...), an endpoint (ep_...) or a message (msg_...)")),
+        _ => Err(wrong(
+            "ID",
+            id,
+            "the id of an application (app_...), an endpoint (ep_...) or a message (msg_...)",
+        )),
     }
 }
 
@@ -225,7 +238,11 @@ async fn replay(api: &Api, ids: &[String], filter: &DeliveryFilterFlags) -> Resu
     let (message, endpoint) = (of_kind("msg_"), of_kind("ep_"));
     let named = usize::from(message.is_some()) + usize::from(endpoint.is_some());
     if named != ids.len() {
-        return Err(wrong("ID", &ids.join(" "), "the id of a message (msg_...), of an endpoint (ep_...), or one of each"));
+        return Err(wrong(
+            "ID",
+            &ids.join(" "),
+            "the id of a message (msg_...), of an endpoint (ep_...), or one of each",
+        ));
     }
     match (message, endpoint) {
         (Some(message), Some(endpoint)) => {
@@ -272,7 +289,8 @@ async fn replay_many(api: &Api, path: &str, filter: &DeliveryFilterFlags) -> Res
         ("since", since),
         ("until", until),
     ];
-    let given = all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?))));
+    let given =
+        all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?))));
     let body = Value::Object(given.collect());
     let answer = api.post(path, body.to_string()).await?;
     Ok(answer["replayed"].as_u64().unwrap_or_default())

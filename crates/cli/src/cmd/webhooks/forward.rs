@@ -138,8 +138,7 @@ impl ForwardedDelivery {
         };
         let (id, timestamp) = (header("webhook-id"), header("webhook-timestamp"));
         let signature = header("webhook-signature");
-        let received =
-            Received { id: &id, timestamp: &timestamp, signature: &signature, body };
+        let received = Received { id: &id, timestamp: &timestamp, signature: &signature, body };
         let is_verified = verifier.verify(&received, now(), TOLERANCE).is_ok();
         let (event_type, attempt) = (header(EVENT_TYPE), header("stagger-attempt"));
         Self { id, event_type, attempt, is_verified, answer }

@@ -125,9 +125,9 @@ impl Listening<'_> {
 
 fn print(told: &ForwardedDelivery, format: WebhooksFormat) -> Result<(), Failure> {
     let printed = streams::piece(told.line(format).as_bytes());
-    printed.map(drop).map_err(|error| {
-        Failure::Unavailable(format!("cannot write to standard output: {error}"))
-    })
+    printed
+        .map(drop)
+        .map_err(|error| Failure::Unavailable(format!("cannot write to standard output: {error}")))
 }
 
 /// The lines of standard input. They end with it; the thread that reads them ends with the process.
@@ -216,7 +216,8 @@ fn once_headers(message: &Value, seconds: u64, signature: &str) -> HeaderMap {
         ("stagger-attempt", "1".to_owned()),
         (EVENT_TYPE, text("event_type")),
     ];
-    let value = |(name, value): (&'static str, String)| Some((name, HeaderValue::try_from(value).ok()?));
+    let value =
+        |(name, value): (&'static str, String)| Some((name, HeaderValue::try_from(value).ok()?));
     let mut headers = HeaderMap::new();
     for (name, value) in all.into_iter().filter_map(value) {
         headers.insert(name, value);
@@ -288,7 +289,8 @@ struct StopSignals {
 impl StopSignals {
     fn new() -> Result<Self, Failure> {
         let handler = |kind| {
-            signal(kind).map_err(|error| Failure::Unavailable(format!("no signal handler: {error}")))
+            signal(kind)
+                .map_err(|error| Failure::Unavailable(format!("no signal handler: {error}")))
         };
         let (interrupt, terminate) =
             (handler(SignalKind::interrupt())?, handler(SignalKind::terminate())?);

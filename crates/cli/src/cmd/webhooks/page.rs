@@ -19,7 +19,10 @@ pub(super) const fn columns(kind: ListKind) -> &'static [&'static str] {
 /// Entries as a table: columns as wide as their widest value.
 pub(super) fn table(entries: &[Value], columns: &[&str]) -> String {
     let cells = |entry: &Value| -> Vec<String> {
-        columns.iter().map(|path| entry.pointer(path).map_or_else(|| "-".to_owned(), text)).collect()
+        columns
+            .iter()
+            .map(|path| entry.pointer(path).map_or_else(|| "-".to_owned(), text))
+            .collect()
     };
     let rows: Vec<_> = entries.iter().map(cells).collect();
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);

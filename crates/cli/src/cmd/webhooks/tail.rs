@@ -39,8 +39,9 @@ pub(super) async fn tail(
             WebhooksFormat::Json => page::json_lines(&changed),
             WebhooksFormat::Text => page::table(&changed, page::columns(ListKind::Deliveries)),
         };
-        let is_read = streams::piece(shown.as_bytes())
-            .map_err(|error| Failure::Unavailable(format!("cannot write to standard output: {error}")))?;
+        let is_read = streams::piece(shown.as_bytes()).map_err(|error| {
+            Failure::Unavailable(format!("cannot write to standard output: {error}"))
+        })?;
         if !is_read || left.is_some_and(|left| left <= PAUSE) {
             return Ok(());
         }
@@ -78,7 +79,9 @@ impl Followed {
             cursor = format!("&cursor={}", encoded(next));
         }
         if self.seen.len() > MOST {
-            streams::note("more than 50000 deliveries: following the messages that come from now on");
+            streams::note(
+                "more than 50000 deliveries: following the messages that come from now on",
+            );
             *self = Self::from_now(api, path).await?;
         }
         changed.reverse();
@@ -106,9 +109,7 @@ mod tests {
     #[test]
     fn a_delivery_that_did_not_change_was_told_again() {
         let mut followed = Followed { after: String::new(), seen: HashMap::new() };
-        let at = |state, attempts| {
-            json!({"message": "msg_1", "endpoint": "ep_1", "state": state, "attempts": attempts})
-        };
+        let at = |state, attempts| json!({"message": "msg_1", "endpoint": "ep_1", "state": state, "attempts": attempts});
         let told = [("pending", 0), ("pending", 0), ("waiting", 1), ("waiting", 2), ("waiting", 2)]
             .map(|(state, attempts)| followed.note(&at(state, attempts)));
         assert_eq!(told, [true, false, true, true, false]);
