@@ -17,7 +17,7 @@ use axum::routing::post;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use stagger::{Instant, Span};
+use stagger::{Instant, Span, StdTime};
 use stagger_dispatch::api::{self, ApiOptions};
 use stagger_dispatch::model::{ApplicationId, KeyHash};
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
@@ -144,7 +144,7 @@ fn verify(secret: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), Box<dyn 
         signature: header("webhook-signature"),
         body,
     };
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    let now = StdTime::wall().duration_since(std::time::UNIX_EPOCH)?;
     let now = Instant::ORIGIN + Span::from_secs(now.as_secs());
     Ok(Verifier::parse([secret])?.verify(&received, now, TOLERANCE)?)
 }

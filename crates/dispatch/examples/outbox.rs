@@ -12,7 +12,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::post;
 use http::{HeaderMap, StatusCode};
-use stagger::{Instant, Span};
+use stagger::{Instant, Span, StdTime};
 use stagger_dispatch::IdGenerator;
 use stagger_dispatch::model::{Application, ApplicationId, Endpoint, EndpointId, SecretKind};
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
@@ -108,7 +108,7 @@ async fn furnish(
         // It ends with the example.
         _ = axum::serve(listener, Router::new().route("/", post(take))).await;
     });
-    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    let since_epoch = StdTime::wall().duration_since(std::time::UNIX_EPOCH)?;
     let (ids, now) =
         (IdGenerator::default(), Instant::ORIGIN + Span::from_secs(since_epoch.as_secs()));
     let shop = ApplicationId::from_uuid(ids.make(now)?);

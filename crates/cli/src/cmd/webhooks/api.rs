@@ -76,7 +76,7 @@ impl Api {
     pub(super) fn new(flags: &ApiFlags) -> Result<Self, Failure> {
         let url = setting(flags.url.as_ref(), "STAGGER_URL");
         let url = url.unwrap_or_else(|| DEFAULT_URL.to_owned());
-        let base: Url = url.parse().map_err(|error| {
+        let base = Url::parse(&url).map_err(|error| {
             wrong("--url", &url, &format!("an http or https address ({error})"))
         })?;
         if !matches!(base.scheme(), "http" | "https") {

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::ExitCode;
 use std::{fs, io};
 
-use serde_json::value::RawValue;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use stagger_dispatch::sender::os_bytes;
 use tokio::runtime::Builder;
@@ -146,7 +146,7 @@ fn payload_of(text: &str) -> Result<String, Failure> {
         }
         Some(file) => fs::read_to_string(file).map_err(unreadable)?,
     };
-    serde_json::from_str::<&RawValue>(&payload)
+    serde_json::from_str::<IgnoredAny>(&payload)
         .map_err(|error| wrong("--payload", text, &format!("JSON ({error})")))?;
     Ok(payload)
 }

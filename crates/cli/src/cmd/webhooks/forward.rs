@@ -1,15 +1,14 @@
 //! The server on this machine that gets the deliveries of `stagger listen`.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use reqwest::header::{
-    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER,
-    TRANSFER_ENCODING,
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, RETRY_AFTER, TRANSFER_ENCODING,
 };
 use reqwest::{Method, Url};
 use serde_json::json;
-use stagger::{Clock, Instant, Span, TokioTime};
+use stagger::{Clock, Instant, Span, StdTime, TokioTime};
 use stagger_dispatch::sender::{Received, TOLERANCE, Verifier};
 
 use super::api::{Failure, wrong};
@@ -48,7 +47,7 @@ impl LocalServer {
             Ok(port) => format!("http://127.0.0.1:{port}/"),
             Err(_) => target.to_owned(),
         };
-        let url: Url = url.parse().map_err(|_| wrong("PORT|URL", target, bound))?;
+        let url = Url::parse(&url).map_err(|_| wrong("PORT|URL", target, bound))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(wrong("PORT|URL", target, bound));
         }
@@ -72,9 +71,10 @@ impl LocalServer {
 
     /// Sends a delivery as it came, but for the headers of its connection.
     pub(super) async fn send(&self, headers: &HeaderMap, body: Bytes) -> LocalAnswer {
-        const OWN: [HeaderName; 4] = [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING];
         let mut headers = headers.clone();
-        OWN.iter().for_each(|name| drop(headers.remove(name)));
+        for name in [HOST, CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING] {
+            headers.remove(name);
+        }
         headers.remove(EVENT_TYPE);
         let began = TokioTime.now();
         let request = self.client.request(Method::POST, self.url.clone()).headers(headers);
@@ -167,6 +167,6 @@ impl ForwardedDelivery {
 
 /// The time since the epoch.
 pub(super) fn now() -> Instant {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default();
     Instant::ORIGIN + Span::from_secs(since.as_secs())
 }
