@@ -139,7 +139,7 @@ async fn open_transactions_of_one_endpoint_do_not_wait_for_each_other_or_stop_th
         assert_eq!(stored(&answer), [(n, false)]);
     }
     // Both are open, and the store accepts for the same endpoint.
-    store.accept(vec![message(3, 1, &[1])]).await.unwrap();
+    DeliveryStore::accept(&*store, vec![message(3, 1, &[1])]).await.unwrap();
     assert_eq!(pending(&store).await, 1);
     second.commit().await.unwrap();
     first.commit().await.unwrap();
