@@ -10,7 +10,7 @@ pub(super) struct ApiDocument {
     pub(super) version: String,
     pub(super) operations: Vec<ApiOperation>,
     /// The named shapes with their descriptions.
-    pub(super) schemas: Vec<(String, Shape, String)>,
+    pub(super) schemas: Vec<(String, ApiShape, String)>,
 }
 
 /// A request of the API.
@@ -33,14 +33,14 @@ pub(super) struct ApiOperation {
 #[derive(Debug)]
 pub(super) struct QueryParam {
     pub(super) name: String,
-    pub(super) shape: Shape,
+    pub(super) shape: ApiShape,
     pub(super) required: bool,
 }
 
 /// The body of a request.
 #[derive(Debug)]
 pub(super) enum RequestContent {
-    Json { shape: Shape, required: bool },
+    Json { shape: ApiShape, required: bool },
     Bytes,
 }
 
@@ -48,14 +48,14 @@ pub(super) enum RequestContent {
 #[derive(Debug)]
 pub(super) enum ReplyContent {
     Nothing,
-    Json(Shape),
+    Json(ApiShape),
     Text,
     Bytes,
 }
 
 /// The shape of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum ApiShape {
     Any,
     Text,
     Integer,
@@ -79,7 +79,7 @@ pub(super) enum Shape {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub(super) name: String,
-    pub(super) shape: Shape,
+    pub(super) shape: ApiShape,
     pub(super) required: bool,
     pub(super) description: String,
 }
@@ -90,7 +90,7 @@ impl ApiDocument {
     pub(super) fn parse(text: &str) -> Result<Self, Box<dyn Error>> {
         let document: Value = serde_json::from_str(text)?;
         let schemas = document["components"]["schemas"].as_object().ok_or("no schemas")?;
-        let shapes = ShapeReader { schemas };
+        let shapes = ApiShapeReader { schemas };
         let named = |(name, schema): (&String, &Value)| {
             (name.clone(), shapes.of_schema(schema), described(schema))
         };
@@ -110,11 +110,11 @@ impl ApiDocument {
 }
 
 /// Reads shapes; an object that stands in place of its name is found by its contents.
-struct ShapeReader<'d> {
+struct ApiShapeReader<'d> {
     schemas: &'d Map<String, Value>,
 }
 
-impl ShapeReader<'_> {
+impl ApiShapeReader<'_> {
     fn operation(
         &self,
         path: &str,
@@ -153,7 +153,7 @@ impl ShapeReader<'_> {
             return Some(RequestContent::Bytes);
         };
         let (shape, required) = match self.of(&json["schema"]) {
-            Shape::Nullable(shape) => (*shape, false),
+            ApiShape::Nullable(shape) => (*shape, false),
             shape => (shape, body["required"] == true),
         };
         Some(RequestContent::Json { shape, required })
@@ -177,21 +177,21 @@ impl ShapeReader<'_> {
     }
 
     /// The shape of a value: a name where it has one.
-    fn of(&self, schema: &Value) -> Shape {
+    fn of(&self, schema: &Value) -> ApiShape {
         if let Some(name) = schema["$ref"].as_str() {
-            return Shape::Named(name.rsplit('/').next().unwrap_or_default().to_owned());
+            return ApiShape::Named(name.rsplit('/').next().unwrap_or_default().to_owned());
         }
         let is_object = schema["properties"].is_object();
         match self.schemas.iter().find(|(_, known)| is_object && *known == schema) {
-            Some((name, _)) => Shape::Named(name.clone()),
+            Some((name, _)) => ApiShape::Named(name.clone()),
             None => self.of_schema(schema),
         }
     }
 
     /// The shape itself.
-    fn of_schema(&self, schema: &Value) -> Shape {
+    fn of_schema(&self, schema: &Value) -> ApiShape {
         if let Some(parts) = schema["allOf"].as_array() {
-            return Shape::All(parts.iter().map(|part| self.of(part)).collect());
+            return ApiShape::All(parts.iter().map(|part| self.of(part)).collect());
         }
         let choices = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
         if let Some(parts) = choices {
@@ -199,10 +199,10 @@ impl ShapeReader<'_> {
         }
         if let Some(words) = schema["enum"].as_array() {
             let word = |word: &Value| word.as_str().map(str::to_owned);
-            return Shape::Words(words.iter().filter_map(word).collect());
+            return ApiShape::Words(words.iter().filter_map(word).collect());
         }
         if let Some(word) = schema["const"].as_str() {
-            return Shape::Words(vec![word.to_owned()]);
+            return ApiShape::Words(vec![word.to_owned()]);
         }
         match &schema["type"] {
             Value::Array(kinds) => {
@@ -210,9 +210,10 @@ impl ShapeReader<'_> {
                     |kind: &Value| self.of_kind(kind.as_str().unwrap_or_default(), schema);
                 let mut shapes: Vec<_> =
                     kinds.iter().filter(|kind| *kind != "null").map(of_kind).collect();
-                let shape = if shapes.len() == 1 { shapes.remove(0) } else { Shape::OneOf(shapes) };
+                let shape =
+                    if shapes.len() == 1 { shapes.remove(0) } else { ApiShape::OneOf(shapes) };
                 match kinds.iter().any(|kind| kind == "null") {
-                    true => Shape::Nullable(Box::new(shape)),
+                    true => ApiShape::Nullable(Box::new(shape)),
                     false => shape,
                 }
             }
@@ -220,27 +221,27 @@ impl ShapeReader<'_> {
         }
     }
 
-    fn one_of(&self, parts: &[Value]) -> Shape {
+    fn one_of(&self, parts: &[Value]) -> ApiShape {
         let is_null = |part: &&Value| part["type"] == "null";
         let mut shapes: Vec<_> =
             parts.iter().filter(|part| !is_null(part)).map(|part| self.of(part)).collect();
         let has_null = shapes.len() < parts.len();
-        let shape = if shapes.len() == 1 { shapes.remove(0) } else { Shape::OneOf(shapes) };
-        if has_null { Shape::Nullable(Box::new(shape)) } else { shape }
+        let shape = if shapes.len() == 1 { shapes.remove(0) } else { ApiShape::OneOf(shapes) };
+        if has_null { ApiShape::Nullable(Box::new(shape)) } else { shape }
     }
 
-    fn of_kind(&self, kind: &str, schema: &Value) -> Shape {
+    fn of_kind(&self, kind: &str, schema: &Value) -> ApiShape {
         match kind {
-            "string" => Shape::Text,
-            "integer" => Shape::Integer,
-            "number" => Shape::Number,
-            "boolean" => Shape::Boolean,
-            "array" => Shape::List(Box::new(self.of(&schema["items"]))),
-            "object" if schema["properties"].is_object() => Shape::Object(self.members(schema)),
+            "string" => ApiShape::Text,
+            "integer" => ApiShape::Integer,
+            "number" => ApiShape::Number,
+            "boolean" => ApiShape::Boolean,
+            "array" => ApiShape::List(Box::new(self.of(&schema["items"]))),
+            "object" if schema["properties"].is_object() => ApiShape::Object(self.members(schema)),
             "object" if schema["additionalProperties"].is_object() => {
-                Shape::Table(Box::new(self.of(&schema["additionalProperties"])))
+                ApiShape::Table(Box::new(self.of(&schema["additionalProperties"])))
             }
-            _ => Shape::Any,
+            _ => ApiShape::Any,
         }
     }
 
@@ -276,7 +277,7 @@ mod tests {
         let of = |id: &str| api.operations.iter().find(|it| it.id == id).expect("it is there");
         let send = of("send_message");
         assert!(send.takes_key && send.path_params == ["app"]);
-        let accepted = Shape::Named("AcceptedMessage".to_owned());
+        let accepted = ApiShape::Named("AcceptedMessage".to_owned());
         assert!(matches!(&send.reply, ReplyContent::Json(shape) if *shape == accepted));
         assert!(matches!(&send.body, Some(RequestContent::Json { required: true, .. })));
         assert!(matches!(of("send_raw_message").body, Some(RequestContent::Bytes)));
@@ -284,8 +285,8 @@ mod tests {
         assert!(matches!(of("delete_endpoint").reply, ReplyContent::Nothing));
         assert_eq!(of("get_delivery").path_params, ["app", "msg", "ep"]);
         let page = api.schemas.iter().find(|(name, ..)| name == "PageOf_Message").expect("a page");
-        let Shape::Object(members) = &page.1 else { panic!("{page:?}") };
-        let items = Shape::List(Box::new(Shape::Named("Message".to_owned())));
+        let ApiShape::Object(members) = &page.1 else { panic!("{page:?}") };
+        let items = ApiShape::List(Box::new(ApiShape::Named("Message".to_owned())));
         assert!(members.iter().any(|it| it.name == "items" && it.shape == items && it.required));
     }
 }

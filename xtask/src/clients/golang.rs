@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::document::{ApiDocument, ApiOperation, Member, ReplyContent, RequestContent, Shape};
+use super::document::{ApiDocument, ApiOperation, ApiShape, Member, ReplyContent, RequestContent};
 use super::written::{NOTE, camel, pascal, wrapped};
 
 /// The columns of a comment.
@@ -108,25 +108,25 @@ fn target(operation: &ApiOperation) -> String {
     target.trim_end_matches(" + \"\"").to_owned()
 }
 
-fn type_of(shape: &Shape, indent: &str) -> String {
-    let inner = |shape: &Shape| type_of(shape, indent);
+fn type_of(shape: &ApiShape, indent: &str) -> String {
+    let inner = |shape: &ApiShape| type_of(shape, indent);
     match shape {
-        Shape::Any => "any".to_owned(),
-        Shape::Text | Shape::Words(_) => "string".to_owned(),
-        Shape::Integer => "int64".to_owned(),
-        Shape::Number => "float64".to_owned(),
-        Shape::Boolean => "bool".to_owned(),
-        Shape::Named(name) => pascal(name),
-        Shape::List(of) => format!("[]{}", inner(of)),
-        Shape::Table(of) => format!("map[string]{}", inner(of)),
-        Shape::Nullable(of) => optional(of, indent),
-        Shape::OneOf(_) => "any".to_owned(),
-        Shape::All(shapes) => {
+        ApiShape::Any => "any".to_owned(),
+        ApiShape::Text | ApiShape::Words(_) => "string".to_owned(),
+        ApiShape::Integer => "int64".to_owned(),
+        ApiShape::Number => "float64".to_owned(),
+        ApiShape::Boolean => "bool".to_owned(),
+        ApiShape::Named(name) => pascal(name),
+        ApiShape::List(of) => format!("[]{}", inner(of)),
+        ApiShape::Table(of) => format!("map[string]{}", inner(of)),
+        ApiShape::Nullable(of) => optional(of, indent),
+        ApiShape::OneOf(_) => "any".to_owned(),
+        ApiShape::All(shapes) => {
             let mut members = Vec::new();
             let mut text = "struct {\n".to_owned();
             for part in shapes {
                 match part {
-                    Shape::Object(of) => members.extend_from_slice(of),
+                    ApiShape::Object(of) => members.extend_from_slice(of),
                     other => {
                         // Writing to a string does not fail.
                         let _ = writeln!(text, "{indent}\t{}", inner(other));
@@ -135,15 +135,19 @@ fn type_of(shape: &Shape, indent: &str) -> String {
             }
             text + &fields(&members, indent) + indent + "}"
         }
-        Shape::Object(members) => format!("struct {{\n{}{indent}}}", fields(members, indent)),
+        ApiShape::Object(members) => format!("struct {{\n{}{indent}}}", fields(members, indent)),
     }
 }
 
 /// The type of a value that may be missing.
-fn optional(shape: &Shape, indent: &str) -> String {
+fn optional(shape: &ApiShape, indent: &str) -> String {
     let of = type_of(shape, indent);
     match shape {
-        Shape::Any | Shape::OneOf(_) | Shape::List(_) | Shape::Table(_) | Shape::Nullable(_) => of,
+        ApiShape::Any
+        | ApiShape::OneOf(_)
+        | ApiShape::List(_)
+        | ApiShape::Table(_)
+        | ApiShape::Nullable(_) => of,
         _ => format!("*{of}"),
     }
 }

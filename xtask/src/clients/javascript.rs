@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::document::{ApiDocument, ApiOperation, ReplyContent, RequestContent, Shape};
+use super::document::{ApiDocument, ApiOperation, ApiShape, ReplyContent, RequestContent};
 use super::written::{NOTE, camel, pascal, wrapped};
 
 /// The columns of a comment.
@@ -28,7 +28,7 @@ pub(super) fn declarations(api: &ApiDocument) -> String {
         text += &comment(description, "");
         let name = pascal(name);
         text += &match shape {
-            Shape::Object(_) => format!("export interface {name} {}\n\n", type_of(shape, "")),
+            ApiShape::Object(_) => format!("export interface {name} {}\n\n", type_of(shape, "")),
             _ => format!("export type {name} = {};\n\n", type_of(shape, "")),
         };
     }
@@ -137,23 +137,23 @@ const fn reply_name(reply: &ReplyContent) -> &'static str {
     }
 }
 
-fn type_of(shape: &Shape, indent: &str) -> String {
-    let inner = |shape: &Shape| type_of(shape, indent);
+fn type_of(shape: &ApiShape, indent: &str) -> String {
+    let inner = |shape: &ApiShape| type_of(shape, indent);
     match shape {
-        Shape::Any => "unknown".to_owned(),
-        Shape::Text => "string".to_owned(),
-        Shape::Integer | Shape::Number => "number".to_owned(),
-        Shape::Boolean => "boolean".to_owned(),
-        Shape::Named(name) => pascal(name),
-        Shape::List(of) => format!("Array<{}>", inner(of)),
-        Shape::Table(of) => format!("Record<string, {}>", inner(of)),
-        Shape::Nullable(of) => format!("{} | null", inner(of)),
-        Shape::Words(words) => {
+        ApiShape::Any => "unknown".to_owned(),
+        ApiShape::Text => "string".to_owned(),
+        ApiShape::Integer | ApiShape::Number => "number".to_owned(),
+        ApiShape::Boolean => "boolean".to_owned(),
+        ApiShape::Named(name) => pascal(name),
+        ApiShape::List(of) => format!("Array<{}>", inner(of)),
+        ApiShape::Table(of) => format!("Record<string, {}>", inner(of)),
+        ApiShape::Nullable(of) => format!("{} | null", inner(of)),
+        ApiShape::Words(words) => {
             words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" | ")
         }
-        Shape::OneOf(shapes) => shapes.iter().map(inner).collect::<Vec<_>>().join(" | "),
-        Shape::All(shapes) => shapes.iter().map(inner).collect::<Vec<_>>().join(" & "),
-        Shape::Object(members) => {
+        ApiShape::OneOf(shapes) => shapes.iter().map(inner).collect::<Vec<_>>().join(" | "),
+        ApiShape::All(shapes) => shapes.iter().map(inner).collect::<Vec<_>>().join(" & "),
+        ApiShape::Object(members) => {
             let below = format!("{indent}  ");
             let mut text = "{\n".to_owned();
             for member in members {

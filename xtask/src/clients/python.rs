@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::document::{ApiDocument, ApiOperation, Member, ReplyContent, RequestContent, Shape};
+use super::document::{ApiDocument, ApiOperation, ApiShape, Member, ReplyContent, RequestContent};
 use super::written::{NOTE, pascal, wrapped};
 
 /// The columns of a docstring.
@@ -38,10 +38,15 @@ pub(super) fn models(api: &ApiDocument) -> String {
     text
 }
 
-fn model(name: &str, shape: &Shape, description: &str, all: &[(String, Shape, String)]) -> String {
+fn model(
+    name: &str,
+    shape: &ApiShape,
+    description: &str,
+    all: &[(String, ApiShape, String)],
+) -> String {
     let members = match shape {
-        Shape::Object(members) => members.clone(),
-        Shape::All(parts) => parts.iter().flat_map(|part| members_of(part, all)).collect(),
+        ApiShape::Object(members) => members.clone(),
+        ApiShape::All(parts) => parts.iter().flat_map(|part| members_of(part, all)).collect(),
         _ => {
             let comment = comment(description);
             return format!("{comment}{name} = {}\n\n", type_of(shape, Quoting::Alias));
@@ -85,10 +90,10 @@ fn functional(name: &str, description: &str, members: &[Member]) -> String {
 }
 
 /// The members of a part of a shape.
-fn members_of(part: &Shape, all: &[(String, Shape, String)]) -> Vec<Member> {
+fn members_of(part: &ApiShape, all: &[(String, ApiShape, String)]) -> Vec<Member> {
     match part {
-        Shape::Object(members) => members.clone(),
-        Shape::Named(name) => {
+        ApiShape::Object(members) => members.clone(),
+        ApiShape::Named(name) => {
             let found = all.iter().find(|(known, ..)| known == name);
             found.map(|(_, shape, _)| members_of(shape, all)).unwrap_or_default()
         }
@@ -124,40 +129,40 @@ enum Quoting {
     Alias,
 }
 
-fn type_of(shape: &Shape, quoting: Quoting) -> String {
-    let inner = |shape: &Shape| type_of(shape, quoting);
+fn type_of(shape: &ApiShape, quoting: Quoting) -> String {
+    let inner = |shape: &ApiShape| type_of(shape, quoting);
     match shape {
-        Shape::Any => "Any".to_owned(),
-        Shape::Text => "str".to_owned(),
-        Shape::Integer => "int".to_owned(),
-        Shape::Number => "float".to_owned(),
-        Shape::Boolean => "bool".to_owned(),
-        Shape::Named(name) => match quoting {
+        ApiShape::Any => "Any".to_owned(),
+        ApiShape::Text => "str".to_owned(),
+        ApiShape::Integer => "int".to_owned(),
+        ApiShape::Number => "float".to_owned(),
+        ApiShape::Boolean => "bool".to_owned(),
+        ApiShape::Named(name) => match quoting {
             Quoting::None => pascal(name),
             Quoting::Alias => format!("\"{}\"", pascal(name)),
         },
-        Shape::List(of) => format!("List[{}]", inner(of)),
-        Shape::Table(of) => format!("Dict[str, {}]", inner(of)),
-        Shape::Nullable(of) => format!("Optional[{}]", inner(of)),
-        Shape::Words(words) => {
+        ApiShape::List(of) => format!("List[{}]", inner(of)),
+        ApiShape::Table(of) => format!("Dict[str, {}]", inner(of)),
+        ApiShape::Nullable(of) => format!("Optional[{}]", inner(of)),
+        ApiShape::Words(words) => {
             let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
             format!("Literal[{}]", words.join(", "))
         }
-        Shape::OneOf(shapes) => {
+        ApiShape::OneOf(shapes) => {
             let mut all: Vec<_> = shapes.iter().map(inner).collect();
             all.dedup();
             if all.len() == 1 { all.remove(0) } else { format!("Union[{}]", all.join(", ")) }
         }
-        Shape::All(_) | Shape::Object(_) => "Dict[str, Any]".to_owned(),
+        ApiShape::All(_) | ApiShape::Object(_) => "Dict[str, Any]".to_owned(),
     }
 }
 
 /// The type in the file of the methods.
-fn of_models(shape: &Shape) -> String {
+fn of_models(shape: &ApiShape) -> String {
     match shape {
-        Shape::Named(name) => format!("models.{}", pascal(name)),
-        Shape::Nullable(of) => format!("Optional[{}]", of_models(of)),
-        Shape::Text | Shape::Integer | Shape::Number | Shape::Boolean => {
+        ApiShape::Named(name) => format!("models.{}", pascal(name)),
+        ApiShape::Nullable(of) => format!("Optional[{}]", of_models(of)),
+        ApiShape::Text | ApiShape::Integer | ApiShape::Number | ApiShape::Boolean => {
             type_of(shape, Quoting::None)
         }
         _ => "Any".to_owned(),

@@ -10,13 +10,13 @@ use crate::command::{command, json, lines, run, shown};
 use crate::serving::Serving;
 
 /// A running command, and its endpoint once there is one.
-struct Listener {
+struct ListenCommand {
     child: Child,
     told: Box<dyn Iterator<Item = String>>,
     endpoint: String,
 }
 
-impl Listener {
+impl ListenCommand {
     fn start(serving: &Serving, server: &BlockingServer, more: &[&str]) -> Self {
         let port = server.address().port().to_string();
         let arguments = [&["listen", &port, "--format", "json"], more].concat();
@@ -57,7 +57,7 @@ fn a_delivery_was_not_forwarded_verified_or_sent_again() {
     let busy = Reaction::status(503).header("retry-after", "1").body("busy");
     let server = BlockingServer::start(Script::of([busy]).then(Reaction::ok("thanks")));
     let early = send(&serving, "a.early");
-    let mut listener = Listener::start(&serving, &server, &[]);
+    let mut listener = ListenCommand::start(&serving, &server, &[]);
     let sent = send(&serving, "invoice.paid");
     let first = listener.next();
     assert_eq!((&first["id"], &first["type"]), (&sent, &Value::from("invoice.paid")));
@@ -93,7 +93,7 @@ fn an_end_after_so_many_deliveries_left_the_endpoint_behind() {
     shown(&serving, &["webhooks", "create", "application", "shop"]);
     let server = BlockingServer::start(Script::always(Reaction::ok("")));
     let more = ["--count", "1", "--events", "wanted"];
-    let mut listener = Listener::start(&serving, &server, &more);
+    let mut listener = ListenCommand::start(&serving, &server, &more);
     send(&serving, "other");
     let wanted = send(&serving, "wanted");
     assert_eq!(listener.next()["id"], wanted);
@@ -106,7 +106,7 @@ fn a_server_that_was_not_there_was_not_named() {
     let serving = Serving::start();
     shown(&serving, &["webhooks", "create", "application", "shop"]);
     let gone = BlockingServer::start(Script::default());
-    let mut listener = Listener::start(&serving, &gone, &[]);
+    let mut listener = ListenCommand::start(&serving, &gone, &[]);
     drop(gone);
     send(&serving, "a");
     let told = listener.next();

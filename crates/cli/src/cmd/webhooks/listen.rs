@@ -44,7 +44,7 @@ async fn run(flags: &ListenFlags) -> Result<(), Failure> {
         return print(&told, flags.api.format);
     }
     let mut stop = StopSignals::new()?;
-    let (receiver, mut forwarded) = Receiver::bind(&server).await?;
+    let (receiver, mut forwarded) = ForwardingServer::bind(&server).await?;
     let endpoint = TemporaryEndpoint::make(&api, &receiver.url, &flags.events).await?;
     let secret = endpoint.secret.clone();
     receiver.serve(&secret)?;
@@ -54,7 +54,7 @@ async fn run(flags: &ListenFlags) -> Result<(), Failure> {
         server.place(),
         endpoint.id,
     ));
-    let listening = Listening { api: &api, server: &server, endpoint: &endpoint, flags };
+    let listening = ListenSession { api: &api, server: &server, endpoint: &endpoint, flags };
     let ended = tokio::select! {
         () = stop.came() => Ok(()),
         ended = listening.go_on(&mut forwarded) => ended,
@@ -64,14 +64,14 @@ async fn run(flags: &ListenFlags) -> Result<(), Failure> {
 }
 
 /// What goes on until Ctrl-C.
-struct Listening<'l> {
+struct ListenSession<'l> {
     api: &'l Api,
     server: &'l LocalServer,
     endpoint: &'l TemporaryEndpoint,
     flags: &'l ListenFlags,
 }
 
-impl Listening<'_> {
+impl ListenSession<'_> {
     /// Tells of each delivery, and sends again what is asked for on standard input.
     async fn go_on(
         &self,
@@ -226,7 +226,7 @@ fn once_headers(message: &Value, seconds: u64, signature: &str) -> HeaderMap {
 }
 
 /// The receiver of the dispatcher's requests, on a free port of this machine.
-struct Receiver {
+struct ForwardingServer {
     listener: TcpListener,
     url: String,
     server: LocalServer,
@@ -240,7 +240,7 @@ struct Forwarding {
     told: mpsc::UnboundedSender<ForwardedDelivery>,
 }
 
-impl Receiver {
+impl ForwardingServer {
     async fn bind(
         server: &LocalServer,
     ) -> Result<(Self, mpsc::UnboundedReceiver<ForwardedDelivery>), Failure> {

@@ -23,7 +23,7 @@ pub(super) async fn tail(
     time: Option<Span>,
 ) -> Result<(), Failure> {
     let path = api.in_app("/deliveries").await?;
-    let mut followed = Followed::from_now(api, &path).await?;
+    let mut followed = DeliveryFollower::from_now(api, &path).await?;
     streams::note(&format!("following deliveries of {}; Ctrl-C ends", api.place()));
     let began = TokioTime.now();
     loop {
@@ -49,13 +49,13 @@ pub(super) async fn tail(
 }
 
 /// The deliveries of the messages after one of them, as they were seen last.
-struct Followed {
+struct DeliveryFollower {
     /// The newest message before them. Ids are in the order of acceptance.
     after: String,
     seen: HashMap<(String, String), (String, u64)>,
 }
 
-impl Followed {
+impl DeliveryFollower {
     async fn from_now(api: &Api, path: &str) -> Result<Self, Failure> {
         let newest = api.get(&format!("{path}?limit=1")).await?;
         let after = items(&newest).first().map(|it| member(it, "message")).unwrap_or_default();
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_delivery_that_did_not_change_was_told_again() {
-        let mut followed = Followed { after: String::new(), seen: HashMap::new() };
+        let mut followed = DeliveryFollower { after: String::new(), seen: HashMap::new() };
         let at = |state, attempts| json!({"message": "msg_1", "endpoint": "ep_1", "state": state, "attempts": attempts});
         let told = [("pending", 0), ("pending", 0), ("waiting", 1), ("waiting", 2), ("waiting", 2)]
             .map(|(state, attempts)| followed.note(&at(state, attempts)));
