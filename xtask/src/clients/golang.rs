@@ -62,7 +62,25 @@ fn method(operation: &ApiOperation) -> String {
         target(operation),
         fields.iter().map(|field| format!(", {field}")).collect::<String>(),
     );
-    let (returned, tail) = match &operation.reply {
+    let (returned, tail) = reply(operation);
+    let mut about = format!("{name}: {}", operation.summary);
+    if !operation.query.is_empty() {
+        let names: Vec<_> = operation.query.iter().map(|param| param.name.as_str()).collect();
+        about += &format!("\n\nNames of the query: {}.", names.join(", "));
+    }
+    if operation.takes_key {
+        about += "\n\nAn empty idempotency key stands for a new one.";
+    }
+    format!(
+        "{}func (c *Client) {name}({}) {returned} {{\n{head}{tail}}}\n",
+        comment(&about, ""),
+        arguments.join(", "),
+    )
+}
+
+/// The type of the results of a method, and the lines that return them.
+fn reply(operation: &ApiOperation) -> (String, String) {
+    match &operation.reply {
         ReplyContent::Nothing => {
             ("error".to_owned(), "\t_, err := c.do(ctx, call)\n\treturn err\n".to_owned())
         }
@@ -82,20 +100,7 @@ fn method(operation: &ApiOperation) -> String {
         ReplyContent::Bytes => {
             ("([]byte, error)".to_owned(), "\treturn c.do(ctx, call)\n".to_owned())
         }
-    };
-    let mut about = format!("{name}: {}", operation.summary);
-    if !operation.query.is_empty() {
-        let names: Vec<_> = operation.query.iter().map(|param| param.name.as_str()).collect();
-        about += &format!("\n\nNames of the query: {}.", names.join(", "));
     }
-    if operation.takes_key {
-        about += "\n\nAn empty idempotency key stands for a new one.";
-    }
-    format!(
-        "{}func (c *Client) {name}({}) {returned} {{\n{head}{tail}}}\n",
-        comment(&about, ""),
-        arguments.join(", "),
-    )
 }
 
 /// The path as a Go expression.

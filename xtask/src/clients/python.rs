@@ -170,8 +170,28 @@ fn of_models(shape: &ApiShape) -> String {
 }
 
 fn method(operation: &ApiOperation) -> String {
-    let ApiOperation { id, method, path, path_params, query, body, reply, takes_key, .. } =
-        operation;
+    let returned = match &operation.reply {
+        ReplyContent::Nothing => "None".to_owned(),
+        ReplyContent::Json(shape) => of_models(shape),
+        ReplyContent::Text => "str".to_owned(),
+        ReplyContent::Bytes => "bytes".to_owned(),
+    };
+    let lines = |all: &[String], by: usize| {
+        let blanks = " ".repeat(by);
+        all.iter().map(|it| format!("{blanks}{it},\n")).collect::<String>()
+    };
+    format!(
+        "\n    def {}(\n{}    ) -> {returned}:\n{}        return self._transport.call(  # type: ignore[no-any-return]\n{}        )\n",
+        operation.id,
+        lines(&arguments(operation), 8),
+        docstring(&operation.summary, "        "),
+        lines(&passed(operation), 12),
+    )
+}
+
+/// The arguments of a method with their types.
+fn arguments(operation: &ApiOperation) -> Vec<String> {
+    let ApiOperation { path_params, query, body, takes_key, .. } = operation;
     let mut arguments = vec!["self".to_owned()];
     arguments.extend(path_params.iter().map(|name| format!("{name}: str")));
     match body {
@@ -200,12 +220,12 @@ fn method(operation: &ApiOperation) -> String {
     if *takes_key {
         arguments.push("idempotency_key: Optional[str] = None".to_owned());
     }
-    let returned = match reply {
-        ReplyContent::Nothing => "None".to_owned(),
-        ReplyContent::Json(shape) => of_models(shape),
-        ReplyContent::Text => "str".to_owned(),
-        ReplyContent::Bytes => "bytes".to_owned(),
-    };
+    arguments
+}
+
+/// What a method passes to the transport.
+fn passed(operation: &ApiOperation) -> Vec<String> {
+    let ApiOperation { method, path, path_params, query, body, reply, takes_key, .. } = operation;
     let mut target = path.clone();
     for name in path_params {
         target = target.replace(&format!("{{{name}}}"), &format!("{{path_segment({name})}}"));
@@ -229,16 +249,7 @@ fn method(operation: &ApiOperation) -> String {
         passed.push("idempotency_key=idempotency_key".to_owned());
     }
     passed.push(format!("reply=\"{}\"", reply_name(reply)));
-    let lines = |all: &[String], by: usize| {
-        let blanks = " ".repeat(by);
-        all.iter().map(|it| format!("{blanks}{it},\n")).collect::<String>()
-    };
-    format!(
-        "\n    def {id}(\n{}    ) -> {returned}:\n{}        return self._transport.call(  # type: ignore[no-any-return]\n{}        )\n",
-        lines(&arguments, 8),
-        docstring(&operation.summary, "        "),
-        lines(&passed, 12),
-    )
+    passed
 }
 
 const fn reply_name(reply: &ReplyContent) -> &'static str {
