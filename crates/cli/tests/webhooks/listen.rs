@@ -105,7 +105,7 @@ fn an_end_after_so_many_deliveries_left_the_endpoint_behind() {
 fn a_server_that_was_not_there_was_not_named() {
     let serving = Serving::start();
     shown(&serving, &["webhooks", "create", "application", "shop"]);
-    let gone = BlockingServer::start(Script::default());
+    let gone = BlockingServer::start(Script::always(Reaction::ok("")));
     let mut listener = ListenCommand::start(&serving, &gone, &[]);
     drop(gone);
     send(&serving, "a");
