@@ -73,7 +73,7 @@ fn a_delivery_was_not_forwarded_verified_or_sent_again() {
     );
     let seen = server.seen();
     assert!(seen.iter().all(|it| it.headers.contains_key("webhook-signature")));
-    assert!(seen.iter().all(|it| !it.headers.contains_key("stagger-event-type")));
+    assert!(seen.iter().all(|it| !it.headers.contains_key("x-stagger-event-type")));
     listener.type_line("");
     let third = listener.next();
     assert_eq!((&third["id"], &third["status"]), (&sent, &200.into()));

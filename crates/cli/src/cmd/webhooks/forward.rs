@@ -15,7 +15,7 @@ use super::api::{Failure, wrong};
 use crate::flags::WebhooksFormat;
 
 /// The event type, as the temporary endpoint has it sent along: the standard headers do not name it.
-pub(super) const EVENT_TYPE: &str = "stagger-event-type";
+pub(super) const EVENT_TYPE: &str = "x-stagger-event-type";
 /// The time that the server may take.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// The bytes of the server's answer that go back.
