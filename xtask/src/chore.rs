@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::release::ReleaseOptions;
-use crate::{against, checks, formats, outages, release, replay_corpus, site, tidy, tune, vectors};
+use crate::{
+    against, checks, clients, formats, outages, release, replay_corpus, site, tidy, tune, vectors,
+};
 use xtask_workbench::Format;
 
 /// The command line of the chores.
@@ -107,6 +109,12 @@ enum ChoreName {
         #[arg(long)]
         out: Option<PathBuf>,
     },
+    /// Writes the generated part of the client packages in clients/, from the dispatcher's OpenAPI document.
+    Clients {
+        /// Only compares it; exit 1 when it is not current
+        #[arg(long)]
+        check: bool,
+    },
     /// Builds all that a release publishes, and publishes nothing. Exit 1 when a part cannot be built.
     Release(ReleaseOptions),
 }
@@ -140,6 +148,7 @@ impl Chore {
             ChoreName::Against { format } => against::run(format),
             ChoreName::Features => checks::features(),
             ChoreName::Site { out } => site::run(out),
+            ChoreName::Clients { check } => clients::run(check),
             ChoreName::Release(options) => release::run(&options),
         }
     }

@@ -7,6 +7,7 @@ use clap::Parser;
 mod against;
 mod checks;
 mod chore;
+mod clients;
 mod formats;
 mod outages;
 mod release;

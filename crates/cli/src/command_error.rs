@@ -53,6 +53,15 @@ impl CommandError {
         Self::invalid(&flag, value, &bound)
     }
 
+    /// The words of it.
+    pub(crate) fn into_message(self) -> String {
+        match self {
+            Self::Flag(_, message) | Self::Log(message) => message,
+            Self::Unwritten(path, why) => format!("cannot write {}: {why}", path.display()),
+            Self::File(shown) => shown.trim_start_matches("error: ").to_owned(),
+        }
+    }
+
     /// Writes it to standard error; returns the exit code.
     pub(crate) fn tell(self) -> ExitCode {
         match self {

@@ -35,6 +35,8 @@ fn run(command: &Command) -> ExitCode {
         Command::Demo(flags) => ("demo", Ok(cmd::demo(flags))),
         Command::Proxy(flags) => ("proxy", Ok(cmd::proxy(flags))),
         Command::Serve(flags) => ("serve", Ok(cmd::serve(flags))),
+        Command::Webhooks(flags) => ("webhooks", Ok(cmd::webhooks(flags))),
+        Command::Listen(flags) => ("listen", Ok(cmd::listen(flags))),
         Command::Store(flags) => ("store", Ok(cmd::store(flags))),
         Command::Tune(flags) => ("tune", cmd::tune(flags)),
         Command::Operator(flags) => ("operator", Ok(cmd::operator(flags))),

@@ -11,8 +11,8 @@ use stagger_scheduler::model::{
 };
 
 use super::{
-    Accepted, AuditEntry, Cluster, Cursor, DeliveryCounts, DeliveryFilter, Fence, ListPage,
-    MessageFilter, PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
+    Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter, Fence,
+    ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
 };
 use crate::Error;
 
@@ -65,6 +65,25 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     /// # Errors
     /// There is no such application any more.
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error>;
+
+    /// Stores messages with their deliveries as a part of a transaction of the caller, all or none: they are durable once
+    /// the caller has committed, and their leaders are notified by that commit. With any other answer than
+    /// [`Stored`](ClusterAccept::Stored) the transaction is as it was before, and can be used on.
+    ///
+    /// `settings_version` is up to where the caller had followed the settings when it chose the endpoints. Endpoints that
+    /// the transaction does not see, because they were made after its snapshot, are left out.
+    ///
+    /// # Errors
+    /// The store is not on PostgreSQL, or the transaction is on another database; there is no such application; a
+    /// conflict if an idempotency key is that of a message with other contents.
+    async fn accept_within(
+        &self,
+        _caller: &mut tokio_postgres::Transaction<'_>,
+        _settings_version: u64,
+        _messages: &[NewMessage],
+    ) -> Result<ClusterAccept, Error> {
+        Err(Error::invalid("store", "(this one)", "on PostgreSQL, to accept within a transaction"))
+    }
 
     /// Writes the results of attempts: each settlement all or nothing, in order. Deleted rows are
     /// left out, and a finished delivery stays finished: only a replay opens it again. A delivery

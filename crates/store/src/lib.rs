@@ -42,3 +42,5 @@ pub use postgres::{
 };
 pub use sqlite::{SqliteOptions, SqliteStore, backup, check, restore};
 pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};
+/// The client of PostgreSQL within whose transactions [`DeliveryStore::accept_within`] accepts.
+pub use tokio_postgres;

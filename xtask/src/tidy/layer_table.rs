@@ -266,7 +266,17 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "xtask/src/",
         &[
-            &["against", "checks", "formats", "replay_corpus", "site", "tidy", "tune", "vectors"],
+            &[
+                "against",
+                "checks",
+                "clients",
+                "formats",
+                "replay_corpus",
+                "site",
+                "tidy",
+                "tune",
+                "vectors",
+            ],
             &["outages", "release"],
             &["chore"],
         ],

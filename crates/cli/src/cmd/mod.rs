@@ -17,6 +17,7 @@ mod proxy;
 mod storm;
 mod tune;
 mod watch;
+mod webhooks;
 
 pub(crate) use choose::choose;
 pub(crate) use demo::demo;
@@ -33,3 +34,4 @@ pub(crate) use proxy::proxy;
 pub(crate) use storm::{command_line, storm};
 pub(crate) use tune::tune;
 pub(crate) use watch::watch;
+pub(crate) use webhooks::{listen, webhooks};

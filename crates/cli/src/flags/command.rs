@@ -4,9 +4,9 @@ use clap::{Args, Parser, Subcommand};
 
 use super::{
     ChooseFlags, CompletionsFlags, ExecFlags, ExplainFlags, ExportFlags, HttpFlags, ImportFlags,
-    LintFlags, ManFlags, OperatorFlags, ProxyFlags, ServeFlags, StoreFlags, StormFlags, TuneFlags,
-    WatchFlags, completions, dispatcher, exec, http, new_policies, operator, policies, proxy,
-    storm, tune, watch,
+    LintFlags, ListenFlags, ManFlags, OperatorFlags, ProxyFlags, ServeFlags, StoreFlags,
+    StormFlags, TuneFlags, WatchFlags, WebhooksFlags, completions, dispatcher, exec, http,
+    new_policies, operator, policies, proxy, storm, tune, watch, webhooks,
 };
 
 const DEMO_EXAMPLES: &str = "\
@@ -80,6 +80,12 @@ pub(crate) enum Command {
     /// Accept messages and deliver them as webhooks: durable, retried, never lost
     #[command(after_help = dispatcher::SERVE_EXAMPLES)]
     Serve(Box<ServeFlags>),
+    /// Make, list, show, follow and replay what a running dispatcher has
+    #[command(after_help = webhooks::EXAMPLES)]
+    Webhooks(Box<WebhooksFlags>),
+    /// Forward the deliveries of a dispatcher on this machine to a server under development
+    #[command(after_help = webhooks::LISTEN_EXAMPLES)]
+    Listen(Box<ListenFlags>),
     /// Back up, restore, check, migrate or copy a dispatcher's store
     #[command(after_help = dispatcher::STORE_EXAMPLES)]
     Store(StoreFlags),

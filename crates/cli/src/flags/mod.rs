@@ -16,6 +16,7 @@ mod replay;
 mod storm;
 mod tune;
 mod watch;
+mod webhooks;
 
 pub(crate) use command::{Command, DemoFlags, Flags};
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags, preset};
@@ -31,3 +32,7 @@ pub(crate) use proxy::ProxyFlags;
 pub(crate) use storm::{StormFlags, StormFormat};
 pub(crate) use tune::{TuneFlags, TuneFormat};
 pub(crate) use watch::{WatchFlags, WatchFormat};
+pub(crate) use webhooks::{
+    ApiFlags, CreateFlags, DeliveryFilterFlags, ListFlags, ListKind, ListenFlags, NewKind,
+    WebhooksCommand, WebhooksFlags, WebhooksFormat,
+};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 25] = [
+pub(crate) const COMMANDS: [&str; 32] = [
     "demo",
     "storm",
     "tune",
@@ -19,6 +19,13 @@ pub(crate) const COMMANDS: [&str; 25] = [
     "http",
     "proxy",
     "serve",
+    "webhooks",
+    "webhooks create",
+    "webhooks list",
+    "webhooks get",
+    "webhooks tail",
+    "webhooks replay",
+    "listen",
     "store",
     "store backup",
     "store restore",

@@ -51,6 +51,9 @@ fn play(block: &Block, unplayed: &[Unplayed]) -> Vec<String> {
 
 fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
     let command = example.command.replace("cargo run --release -- ", "stagger ");
+    if command.starts_with("stagger webhooks") || command.starts_with("stagger listen") {
+        processes::dispatcher_beside(fixture)?;
+    }
     let command = fixture.on_own_ports(&command);
     if command.starts_with("stagger demo") {
         let printed = processes::demo(fixture, &command)?;
@@ -70,6 +73,9 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
     }
     if command.starts_with("stagger serve") && !command.contains("--check") {
         return processes::serve(fixture, &command);
+    }
+    if command.starts_with("stagger listen") {
+        return processes::listen(fixture, &command);
     }
     if command.starts_with("stagger storm") && command.contains(" --serve ") {
         return processes::scenario_server(fixture, &command);

@@ -45,11 +45,26 @@ pub(crate) struct Fixture {
     pub(crate) servers: RefCell<Vec<Child>>,
     /// The address of a proxy that runs beside the commands.
     pub(crate) proxy: RefCell<Option<String>>,
-    /// The same of a dispatcher.
-    pub(crate) dispatcher: RefCell<Option<String>>,
+    /// The same of a dispatcher with a portal.
+    pub(crate) portal: RefCell<Option<String>>,
+    /// The dispatcher beside the commands, once one of them is a client of it.
+    pub(crate) dispatcher: RefCell<Option<Dispatcher>>,
     /// A port for a server that a command starts.
     port: u16,
 }
+
+/// A dispatcher with an application and a message.
+#[derive(Clone, Debug)]
+pub(crate) struct Dispatcher {
+    pub(crate) url: String,
+    pub(crate) app: String,
+    pub(crate) message: String,
+}
+
+/// The admin key of that dispatcher.
+pub(crate) const KEY: &str = "let-me-in-for-a-test";
+/// The message that examples name.
+const SHOWN_MESSAGE: &str = "msg_0190163d8694739b84f6b0d3ccc3a5a1";
 
 /// The end of a command, and the requests that the server got.
 pub(crate) struct Played {
@@ -63,9 +78,9 @@ impl Fixture {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("shown-{}-{number}", std::process::id());
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let (proxy, dispatcher) = (RefCell::default(), RefCell::default());
-        let (servers, port) = (RefCell::default(), free_port());
-        let fixture = Self { folder, servers, proxy, dispatcher, port };
+        let (proxy, portal) = (RefCell::default(), RefCell::default());
+        let (servers, dispatcher) = (RefCell::default(), RefCell::default());
+        let fixture = Self { folder, servers, proxy, portal, dispatcher, port: free_port() };
         let _ = fs::remove_dir_all(&fixture.folder);
         for folder in ["lock", "policies", "manifests", ".zfunc", ".config/fish/completions"] {
             fs::create_dir_all(fixture.folder.join(folder)).expect("a folder");
@@ -112,8 +127,12 @@ impl Fixture {
     /// The command with free ports in place of those that examples use, so that plays at the same time do not meet.
     pub(crate) fn on_own_ports(&self, command: &str) -> String {
         let command = command.replace("8099", &self.port.to_string());
+        let command = match &*self.portal.borrow() {
+            Some(portal) => command.replace("127.0.0.1:8080", portal),
+            None => command,
+        };
         let command = match &*self.dispatcher.borrow() {
-            Some(dispatcher) => command.replace("127.0.0.1:8080", dispatcher),
+            Some(dispatcher) => command.replace(SHOWN_MESSAGE, &dispatcher.message),
             None => command,
         };
         match &*self.proxy.borrow() {
@@ -149,6 +168,10 @@ impl Fixture {
         let mut shell = Command::new("bash");
         shell.args(["-o", "pipefail", "-c", &line]).current_dir(&self.folder).stdin(Stdio::null());
         shell.env("PATH", path).env("HOME", &self.folder).env("STAGGER_LISTEN", "127.0.0.1:0");
+        if let Some(dispatcher) = &*self.dispatcher.borrow() {
+            shell.env("STAGGER_URL", &dispatcher.url).env("STAGGER_KEY", KEY);
+            shell.env("STAGGER_APP", &dispatcher.app);
+        }
         for variable in ["STAGGER_ATTEMPT", "STAGGER_DEADLINE_MS", "http_proxy", "HTTP_PROXY"] {
             shell.env_remove(variable);
         }

@@ -7,7 +7,7 @@ use crate::blocks::{Block, of_help};
 use crate::check::{Unplayed, play_all};
 
 /// Every command, and those below it; the first is the program itself.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 32] = [
     "",
     "demo",
     "storm",
@@ -21,6 +21,13 @@ const COMMANDS: [&str; 25] = [
     "http",
     "proxy",
     "serve",
+    "webhooks",
+    "webhooks create",
+    "webhooks list",
+    "webhooks get",
+    "webhooks tail",
+    "webhooks replay",
+    "listen",
     "store",
     "store backup",
     "store restore",

@@ -5,7 +5,9 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use crate::fixture::Fixture;
+use stagger_testkit::server::{BlockingServer, Reaction, Script};
+
+use crate::fixture::{Dispatcher, Fixture, KEY};
 
 /// Starts the dispatcher, waits until it accepts messages, and ends it by TERM.
 pub(crate) fn serve(fixture: &Fixture, command: &str) -> Result<(), String> {
@@ -27,7 +29,7 @@ pub(crate) fn proxy_beside(fixture: &Fixture, command: &str) -> Result<(), Strin
 
 /// The same for the dispatcher.
 pub(crate) fn serve_beside(fixture: &Fixture, command: &str) -> Result<(), String> {
-    *fixture.dispatcher.borrow_mut() = Some(beside(fixture, command)?);
+    *fixture.portal.borrow_mut() = Some(beside(fixture, command)?);
     Ok(())
 }
 
@@ -42,6 +44,66 @@ fn beside(fixture: &Fixture, command: &str) -> Result<String, String> {
     // A full pipe must not stop it; it ends with the proxy.
     thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
     address.ok_or_else(|| "does not listen".to_owned())
+}
+
+/// Starts a dispatcher with an application and a message, unless there is one, and leaves it to the commands after it.
+pub(crate) fn dispatcher_beside(fixture: &Fixture) -> Result<(), String> {
+    if fixture.dispatcher.borrow().is_some() {
+        return Ok(());
+    }
+    let serve = format!("stagger serve --memory --allow-private --admin-key {KEY}");
+    let mut child = start(fixture, &serve);
+    let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let url = lines
+        .by_ref()
+        .map_while(Result::ok)
+        .find_map(|line| line.split_once("listening on ").map(|(_, url)| url.to_owned()));
+    fixture.servers.borrow_mut().push(child);
+    // A full pipe must not stop it; it ends with the dispatcher.
+    thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+    let url = url.ok_or("does not listen")?;
+    let (app, message) = (String::new(), String::new());
+    *fixture.dispatcher.borrow_mut() = Some(Dispatcher { url: url.clone(), app, message });
+    let app = made(fixture, "application shop")?;
+    *fixture.dispatcher.borrow_mut() =
+        Some(Dispatcher { url: url.clone(), app: app.clone(), message: String::new() });
+    let message = made(fixture, "message invoice.paid")?;
+    *fixture.dispatcher.borrow_mut() = Some(Dispatcher { url, app, message });
+    Ok(())
+}
+
+/// Makes a thing of the dispatcher; returns its id.
+fn made(fixture: &Fixture, thing: &str) -> Result<String, String> {
+    let command = format!("stagger webhooks create {thing} --format json");
+    let made = fixture.shell(&command).output().expect("bash is there");
+    let value: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap_or_default();
+    let id = value["id"].as_str().map(str::to_owned);
+    id.ok_or_else(|| String::from_utf8_lossy(&made.stderr).into_owned())
+}
+
+/// Has a server in place of the one at port 9000 get a message, and ends the command by Ctrl-C unless it ends by itself.
+pub(crate) fn listen(fixture: &Fixture, command: &str) -> Result<(), String> {
+    let server = BlockingServer::start(Script::always(Reaction::ok("")));
+    let command = command.replace("9000", &server.address().port().to_string());
+    let mut child = start(fixture, &command);
+    let mut notes = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let note = notes.next().and_then(Result::ok).unwrap_or_default();
+    let rest = thread::spawn(move || notes.map_while(Result::ok).for_each(drop));
+    let is_alone = command.contains(" --replay ");
+    if !is_alone {
+        made(fixture, "message invoice.paid")?;
+    }
+    let mut line = String::new();
+    let read = BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line);
+    if !is_alone && !command.contains(" --count ") {
+        signal(&child, "-INT");
+    }
+    let status = child.wait().expect("a child can be waited for");
+    rest.join().expect("only reads");
+    match status.success() && read.is_ok() && line.contains(", verified: 200 in ") {
+        true => Ok(()),
+        false => Err(format!("ends with {status}: {note}: {line}")),
+    }
 }
 
 fn listens(fixture: &Fixture, command: &str, expected: &str) -> Result<(), String> {

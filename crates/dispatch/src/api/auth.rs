@@ -7,7 +7,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, MatchedPath, RawPathParams, Request, State};
+use axum::extract::{FromRequestParts, MatchedPath, NestedPath, RawPathParams, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::Method;
@@ -36,8 +36,7 @@ pub(super) enum Caller {
 ///
 /// Routes that are not in the table take no key. All others get their caller from here only.
 pub(super) async fn authorize(State(api): State<Api>, request: Request, next: Next) -> Response {
-    let path = request.extensions().get::<MatchedPath>();
-    let Some(rule) = path.and_then(|path| rule(request.method(), path.as_str())) else {
+    let Some(rule) = route(&request).and_then(|path| rule(request.method(), path)) else {
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
@@ -48,6 +47,13 @@ pub(super) async fn authorize(State(api): State<Api>, request: Request, next: Ne
         }
         Err(problem) => problem.into_response(),
     }
+}
+
+/// The pattern of the route as the table has it: without the path below which a host has nested the API.
+fn route(request: &Request) -> Option<&str> {
+    let path = request.extensions().get::<MatchedPath>()?.as_str();
+    let nested = request.extensions().get::<NestedPath>().map_or("", NestedPath::as_str);
+    path.strip_prefix(nested)
 }
 
 async fn caller(parts: &Parts, api: &Api, rule: &Rule) -> Result<Caller, Problem> {

@@ -8,6 +8,7 @@ use stagger_scheduler::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash, MessageId,
 };
 use stagger_sender::Sender;
+use stagger_store::tokio_postgres;
 use stagger_store::{
     Accepted, DeliveryFilter, DeliveryStore, EndpointCommand, ListPage, MessageFilter, PageRequest,
     ReplayRequest, Shards,
@@ -255,6 +256,30 @@ impl Node {
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
         self.handle.intake.accept(application, messages).await
+    }
+
+    /// Accepts messages as a part of a PostgreSQL transaction of the host, all or none: they are durable, and are delivered,
+    /// once the host has committed. A rollback leaves nothing of them. With an error the transaction is as it was before,
+    /// and can be used on. The commit notifies the nodes, so nothing is to be called after it.
+    ///
+    /// The transaction may be on any connection to the store's database, also of a pooler. Until it ends it delays changes
+    /// and the deletion of the application and of the endpoints that get its messages, and calls with the same idempotency
+    /// key. One call takes at most 1000 messages, and 10,000 messages and deliveries. An application's share of open
+    /// deliveries is checked, but transactions that have not committed yet are not counted. The metrics count messages
+    /// here, also those that are rolled back later.
+    ///
+    /// # Errors
+    /// The store is not on PostgreSQL; the application is not there; a type is operational; an idempotency key is that of a
+    /// message with other contents (a conflict); too many in one call; no room (busy), or the application has its share of
+    /// open deliveries; the transaction conflicts with another one (busy), and is to be begun again.
+    pub async fn accept_within(
+        &self,
+        transaction: &mut tokio_postgres::Transaction<'_>,
+        application: ApplicationId,
+        messages: Vec<Submission>,
+    ) -> Result<Vec<Accepted>, Error> {
+        let Handle { intake, store, .. } = &*self.handle;
+        intake.accept_within(&**store, transaction, application, messages).await
     }
 
     /// The number of endpoints that subscribe to each of these messages now, before their filters.

@@ -21,7 +21,7 @@ use crate::Error;
 use crate::observe::Instruments;
 
 /// The most tries to accept messages while settings change at the same time.
-const MOST_TRIES: usize = 10;
+pub(super) const MOST_TRIES: usize = 10;
 
 /// The longest time that a caller waits for the store. A commit that was interrupted is answered
 /// only once its result is known, which may be long after; by then its caller has asked again,
@@ -61,11 +61,7 @@ impl Intake {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
-        self.room.health.check()?;
-        if let Some(own) = messages.iter().find(|message| message.event_type.is_operational()) {
-            let bound = "a type that does not begin with `stagger.`";
-            return Err(Error::invalid("event_type", &own.event_type, bound));
-        }
+        self.check(&messages)?;
         let total = messages.len();
         let mut accepted = Vec::with_capacity(total);
         for step in self.receivers.steps(application, messages) {
@@ -74,6 +70,16 @@ impl Intake {
             accepted.extend(answer.map_err(|error| after_some(error, stored, total))?);
         }
         Ok(accepted)
+    }
+
+    /// Whether it accepts at all, and messages of these types.
+    pub(super) fn check(&self, messages: &[Submission]) -> Result<(), Error> {
+        self.room.health.check()?;
+        if let Some(own) = messages.iter().find(|message| message.event_type.is_operational()) {
+            let bound = "a type that does not begin with `stagger.`";
+            return Err(Error::invalid("event_type", &own.event_type, bound));
+        }
+        Ok(())
     }
 
     /// Sends a test event to one endpoint.
@@ -202,12 +208,12 @@ impl IntakeRoom {
     }
 
     /// Whether all nodes together have room for more.
-    fn check_fleet(&self) -> Result<(), Error> {
+    pub(super) fn check_fleet(&self) -> Result<(), Error> {
         self.fleet.check_room(self.max_open)
     }
 
     /// Room for the deliveries of these messages, of which all belong to one application.
-    fn reserve(
+    pub(super) fn reserve(
         &self,
         messages: &[NewMessage],
     ) -> Result<(Reservation<'_>, Option<ApplicationReservation<'_>>), Error> {

@@ -7,6 +7,7 @@
 //! `fleet` decides which endpoints this node schedules. With a store for one node these are all: it is a
 //! cluster of one.
 
+mod accept_within;
 mod attempt;
 mod audit;
 mod clock;

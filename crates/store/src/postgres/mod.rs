@@ -18,6 +18,9 @@
 
 mod accept;
 mod accept_at_once;
+mod accept_within;
+#[cfg(test)]
+mod accept_within_test;
 mod address;
 mod attempts;
 mod audit;

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use deadpool_postgres::GenericClient;
 use stagger::Instant;
 use stagger_scheduler::model::{
     Application, ApplicationId, Delivery, DeliveryAttempt, Endpoint, EndpointId, EndpointState,
@@ -18,6 +19,7 @@ use super::deliveries::{DeliverMissing, RedeliverMany, ReplayOne};
 use super::intake::Intake;
 use super::pool::{PooledClient, PostgresPool};
 use super::prune::{DeleteMessage, Prune};
+use super::row::get;
 use super::settle::Settle;
 use super::statement::DbError;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
@@ -47,6 +49,8 @@ pub struct PostgresStore {
     /// Writes for membership.
     pub(super) membership: PostgresWriter,
     pub(super) notifications: Notifications,
+    /// The schema of its tables.
+    pub(super) schema: String,
     /// The memberships of this process, as far as it knows.
     memberships: Mutex<BTreeSet<Fence>>,
 }
@@ -87,7 +91,9 @@ impl PostgresStore {
         let intake = Intake::start(&writer, options.queue.get());
         let membership = PostgresWriter::new(membership, keys);
         let notifications = Notifications::new(pool::line(address, &options)?);
-        Ok(Self { pool, writer, intake, membership, notifications, memberships: Mutex::default() })
+        let schema = writer.read(async |db| schema(&**db).await).await?;
+        let memberships = Mutex::default();
+        Ok(Self { pool, writer, intake, membership, notifications, schema, memberships })
     }
 
     /// Records whether a copy is being written into it; until it is complete, it cannot be opened.
@@ -161,6 +167,12 @@ impl PostgresStore {
     }
 }
 
+/// The schema in which tables are created and found.
+async fn schema(db: &impl GenericClient) -> Result<String, DbError> {
+    let row = statement::row(db, "SELECT current_schema()::text", &[]).await?;
+    Ok(row.map(|row| get(&row, 0)).transpose()?.unwrap_or_default())
+}
+
 async fn prepare(loan: &mut PooledClient, migrate: bool) -> Result<(), DbError> {
     migrations::prepare(loan, migrate).await?;
     let sql = "SELECT 1 FROM mark WHERE name = 'copy' AND value <> 0";
@@ -210,6 +222,15 @@ impl DeliveryStore for PostgresStore {
                 Err(Error::store("the store refused the messages without a reason"))
             }
         }
+    }
+
+    async fn accept_within(
+        &self,
+        caller: &mut tokio_postgres::Transaction<'_>,
+        settings_version: u64,
+        messages: &[NewMessage],
+    ) -> Result<ClusterAccept, Error> {
+        self.store_within(caller, settings_version, messages).await
     }
 
     async fn settle(&self, fence: Fence, settlements: Vec<Settlement>) -> Result<(), Error> {

@@ -13,4 +13,4 @@ mod notifications;
 
 pub(super) use change_log::Changed;
 pub(super) use members::BeginRun;
-pub(super) use notifications::{ListenerConfig, Notifications};
+pub(super) use notifications::{ListenerConfig, Notifications, channel_of, work_text};

@@ -197,12 +197,25 @@ async fn speak(bound: Span, client: &Client, pending: &PendingNotifications) -> 
 /// Listens on the channel of this schema, and says which that is.
 async fn listen(client: &Client) -> Result<String, tokio_postgres::Error> {
     let row = client.query_one("SELECT current_schema()::text", &[]).await?;
-    let mut channel = format!("stagger.{}", row.get::<_, Option<&str>>(0).unwrap_or_default());
+    let channel = channel_of(row.get::<_, Option<&str>>(0).unwrap_or_default());
+    client.batch_execute(&format!("LISTEN \"{}\"", channel.replace('"', "\"\""))).await?;
+    Ok(channel)
+}
+
+/// The channel of a schema.
+pub(in super::super) fn channel_of(schema: &str) -> String {
+    let mut channel = format!("stagger.{schema}");
     while channel.len() > CHANNEL {
         channel.pop();
     }
-    client.batch_execute(&format!("LISTEN \"{}\"", channel.replace('"', "\"\""))).await?;
-    Ok(channel)
+    channel
+}
+
+/// The text of a notification about work; none if there is no work.
+pub(in super::super) fn work_text(shards: Shards) -> Option<String> {
+    let mut bundle = Bundle::default();
+    bundle.add(Notification::Work(shards));
+    bundle.write()
 }
 
 async fn notify(client: &Client, channel: &str, text: &str) -> Result<(), tokio_postgres::Error> {

@@ -1,0 +1,3 @@
+module github.com/stagger-rs/stagger/clients/go
+
+go 1.18

@@ -1,0 +1,5 @@
+//! `stagger webhooks` and `stagger listen` against a dispatcher of the test's own.
+
+mod command;
+mod listen;
+mod serving;
