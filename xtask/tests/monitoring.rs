@@ -3,7 +3,6 @@
 //! That their metrics are exported is a test of the program's crate.
 
 use std::fs;
-use std::path::Path;
 
 use promql_parser::parser::{Expr, parse};
 use serde_json::Value;

@@ -56,12 +56,8 @@ struct Shop {
 
 /// Takes an order and tells the endpoints of it. The answer comes once the message is on disk.
 async fn take_order(State(shop): State<Shop>, order: Bytes) -> Result<String, StatusCode> {
-    let message = Submission {
-        event_type: "order.taken".parse().map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?,
-        payload: order,
-        content_type: "application/json".to_owned(),
-        key: None,
-    };
+    let taken = "order.taken".parse().map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
+    let message = Submission::json(taken, order);
     let accepted = shop.node.accept(shop.application, vec![message]).await;
     let accepted = accepted.map_err(|_| StatusCode::SERVICE_UNAVAILABLE)?;
     Ok(accepted.iter().map(|message| message.id.to_string()).collect())

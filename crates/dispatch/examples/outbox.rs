@@ -41,12 +41,9 @@ async fn take_order(
     let mut transaction = database.transaction().await?;
     let sql = "INSERT INTO shop_order (number) VALUES ($1)";
     transaction.execute(sql, &[&number]).await?;
-    let message = Submission {
-        event_type: "order.taken".parse()?,
-        payload: format!(r#"{{"order":{number}}}"#).into(),
-        content_type: "application/json".to_owned(),
-        key: Some(format!("order-{number}").parse()?),
-    };
+    let key = Some(format!("order-{number}").parse()?);
+    let payload = format!(r#"{{"order":{number}}}"#);
+    let message = Submission { key, ..Submission::json("order.taken".parse()?, payload) };
     node.accept_within(&mut transaction, shop, vec![message]).await?;
     if number == 13 {
         return Err("this order cannot be taken".into()); // the transaction is dropped, and rolls back

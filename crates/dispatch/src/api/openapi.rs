@@ -11,8 +11,8 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 pub(super) use super::problem::Document as Problem;
 use super::wire::{
-    ApplicationIdText, ApplicationPathText, ApplicationSettings, EndpointIdText, EndpointPathText,
-    EndpointSettings, MessageIdText, PortalLinkIdText, patch_of,
+    ApplicationPathText, ApplicationSettings, EndpointPathText, EndpointSettings, MessageIdText,
+    PortalLinkIdText, patch_of,
 };
 use crate::access::{Role, rule};
 

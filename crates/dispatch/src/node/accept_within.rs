@@ -62,8 +62,8 @@ impl Intake {
             let bound = format!("at most {MOST_MESSAGES} messages in one call");
             return Err(Error::invalid("messages", count, bound));
         }
-        let types = messages.iter().map(|message| &message.event_type);
-        let sizes = self.receivers.directory.fan_out_sizes(application, types);
+        let routed = messages.iter().map(Submission::routed);
+        let sizes = self.receivers.directory.fan_out_sizes(application, routed);
         let rows = count + sizes.into_iter().sum::<usize>();
         if count > 1 && rows > MOST_ROWS {
             let bound = format!("at most {MOST_ROWS} messages and deliveries together in one call");

@@ -148,6 +148,13 @@ impl IntakeRequest {
 }
 
 impl Submission {
+    /// A message with a payload of JSON, without a key, channels and a trace.
+    #[must_use]
+    pub fn json(event_type: EventType, payload: impl Into<Bytes>) -> Self {
+        let (payload, content_type) = (payload.into(), JSON.to_owned());
+        Self { event_type, payload, content_type, key: None, channels: Vec::new(), trace: None }
+    }
+
     pub(super) fn routed(&self) -> Routed<'_> {
         let Self { event_type, channels, payload, .. } = self;
         Routed { event_type, channels, payload }

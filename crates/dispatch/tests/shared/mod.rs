@@ -49,12 +49,5 @@ pub(crate) fn endpoint(
 }
 
 pub(crate) fn submission(payload: &str) -> Submission {
-    Submission {
-        event_type: "invoice.paid".parse().expect("a type"),
-        payload: payload.to_owned().into(),
-        content_type: "application/json".to_owned(),
-        key: None,
-        channels: Vec::new(),
-        trace: None,
-    }
+    Submission::json("invoice.paid".parse().expect("a type"), payload.to_owned())
 }

@@ -183,14 +183,9 @@ fn endpoint(id: EndpointId, url: String) -> Endpoint {
 }
 
 fn submission() -> Submission {
-    Submission {
-        event_type: "invoice.paid".parse().unwrap(),
-        payload: Bytes::from_static(b"{\"id\": 42}"),
-        content_type: "application/json".into(),
-        key: Some("order-1204".parse().unwrap()),
-        channels: Vec::new(),
-        trace: None,
-    }
+    let paid = "invoice.paid".parse().unwrap();
+    let key = Some("order-1204".parse().unwrap());
+    Submission { key, ..Submission::json(paid, Bytes::from_static(b"{\"id\": 42}")) }
 }
 
 pub(crate) struct Reply {

@@ -62,12 +62,8 @@ impl Portals {
             ..Endpoint::new(other_endpoint, other, url, now())
         };
         node.put_endpoint(endpoint).await.unwrap();
-        let submission = Submission {
-            event_type: "umbrella.opened".parse().unwrap(),
-            payload: Bytes::from_static(b"{\"id\": 7}"),
-            content_type: "application/json".into(),
-            key: None,
-        };
+        let opened = "umbrella.opened".parse().unwrap();
+        let submission = Submission::json(opened, Bytes::from_static(b"{\"id\": 7}"));
         let accepted = node.accept(other, vec![submission]).await.unwrap();
         let other_message = accepted[0].id;
         Self { fixture, app, other, other_endpoint, other_message }

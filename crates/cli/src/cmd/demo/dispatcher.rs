@@ -100,14 +100,7 @@ fn endpoint(
 }
 
 fn message(number: usize) -> Result<Submission, stagger_dispatch::Error> {
-    Ok(Submission {
-        event_type: "demo.event".parse()?,
-        payload: Bytes::from(format!(r#"{{"number":{number}}}"#)),
-        content_type: "application/json".to_owned(),
-        key: None,
-        channels: Vec::new(),
-        trace: None,
-    })
+    Ok(Submission::json("demo.event".parse()?, format!(r#"{{"number":{number}}}"#)))
 }
 
 /// The page needs no key here: it answers under names of this machine only, and holds made-up data.

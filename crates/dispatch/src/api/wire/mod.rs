@@ -18,9 +18,9 @@ pub(super) use delivery::{
     MissingFilter, NewBatch, NewMessage, ReplayFilter, Replayed, RetryFilter, RetryReply, TestSent,
 };
 pub(super) use schema::{
-    AnyJson, ApplicationIdText, ApplicationPathText, ChannelNameText, ContentFilterJson,
-    EndpointIdText, EndpointPathText, EventTypeText, MessageIdText, PortalLinkIdText, SpanText,
-    StateName, TimestampText, patch_of,
+    AnyJson, ApplicationPathText, ChannelNameText, ContentFilterJson, EndpointIdText,
+    EndpointPathText, EventTypeText, MessageIdText, PortalLinkIdText, SpanText, StateName,
+    TimestampText, patch_of,
 };
 pub(super) use secret::{NewSecret, SecretView, Secrets, header_patch};
 pub(super) use settings::{EndpointContext, EndpointCreated, EndpointSettings, EndpointView};
