@@ -72,7 +72,7 @@ pub(super) fn routes(pages: &[Page<'_>], found: &mut ImportedRoutes) {
             envoy_clusters::find(&page.path, page.tree, &mut reader.budgets, &mut found.imported);
         found.imported.entry(read);
         envoy_servers::find(page, &page.path, page.tree, &mut reader.clusters);
-        reader.discover(page, &page.path, page.tree, None, &mut found.imported);
+        reader.discover(page, &page.path, page.tree, None);
     }
     let before = found.routes.len();
     for page in pages {
@@ -120,14 +120,7 @@ struct VirtualHost<'a> {
 
 impl<'a> EnvoyRoutes<'a> {
     /// Notes the route configurations that listeners only name.
-    fn discover(
-        &mut self,
-        page: &Page<'_>,
-        path: &str,
-        tree: &Value,
-        listen: Option<&str>,
-        imported: &mut Imported,
-    ) {
+    fn discover(&mut self, page: &Page<'_>, path: &str, tree: &Value, listen: Option<&str>) {
         match tree {
             Value::Object(map) => {
                 let own = listener(path, map, &mut Imported::default());
@@ -139,13 +132,13 @@ impl<'a> EnvoyRoutes<'a> {
                     self.discovered.push(entry);
                 }
                 for (key, value) in map {
-                    self.discover(page, &below(path, key), value, listen, imported);
+                    self.discover(page, &below(path, key), value, listen);
                 }
             }
             Value::Array(list) => {
                 for (number, value) in list.iter().enumerate() {
                     let at = below(path, &number.to_string());
-                    self.discover(page, &at, value, listen, imported);
+                    self.discover(page, &at, value, listen);
                 }
             }
             _ => {}
