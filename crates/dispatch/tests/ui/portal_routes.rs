@@ -65,7 +65,8 @@ async fn an_identity_could_do_more_or_less_in_the_portal_than_it_may() {
     let revoked = crate::portal_fixture::session_of(&portals.open(&revoked_token).await);
     portals.delete(app, &format!("/{}", revoked_link["id"].as_str().unwrap())).await;
     let (_, unopened) = portals.link(app, "manage").await;
-    let (later, earlier) = (now() + Span::from_secs(600), now() - Span::from_secs(1));
+    // In whole seconds, so that it has passed when it is looked at.
+    let (later, earlier) = (now() + Span::from_secs(600), now());
     let key = portals.key(app);
     let own = token("ps_", app, later, 0, &key);
     let outside: Vec<(&str, String)> = vec![
