@@ -122,7 +122,7 @@ async fn credentials_out_of_their_bounds_were_saved() {
         (json!({"type": "bearer", "token": "hunter2 \n"}), "auth.token"),
         (json!({"type": "bearer", "token": SECRET, "username": "me"}), "auth"),
         (json!({"type": "digest", "username": "me"}), "auth.type"),
-        (json!({"type": "mtls", "certificate": "", "key": SECRET}), "auth.certificate"),
+        (json!({"type": "mtls", "certificate": "", "key": SECRET}), "auth"),
         (json!({"token": SECRET}), "auth"),
         (
             json!({"type": "oauth2", "token_url": "http://169.254.169.254/", "client_id": "me",
