@@ -110,9 +110,7 @@ async fn furnish(
         (IdGenerator::default(), Instant::ORIGIN + Span::from_secs(since_epoch.as_secs()));
     let shop = ApplicationId::from_uuid(ids.make(now)?);
     let slots = NodeOptions::default().slots;
-    let application =
-        Application { id: shop, name: "shop".to_owned(), keys: vec![], slots, created_at: now };
-    node.put_application(application).await?;
+    node.put_application(Application::new(shop, "shop", slots, now)).await?;
     let hook = EndpointId::from_uuid(ids.make(now)?);
     let secrets = vec![generate_secret(SecretKind::Symmetric)?];
     node.put_endpoint(Endpoint { secrets, ..Endpoint::new(hook, shop, url, now) }).await?;

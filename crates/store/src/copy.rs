@@ -317,7 +317,7 @@ mod tests {
         for state in DeliveryState::ALL {
             assert!(copied.deliveries.of(state) > 0, "{state:?}");
         }
-        let opened = to.open().await.unwrap();
+        let opened = to.open(&EncryptionKeys::default()).await.unwrap();
         let store = opened.store();
         let again = store.accept(vec![keyed(300, 1, &[1], "order 7")]).await.unwrap();
         assert_eq!((again[0].id, again[0].repeated), (msg(200), true));

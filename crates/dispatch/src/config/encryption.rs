@@ -94,7 +94,6 @@ async fn output(command: &str) -> Result<String, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::config::Config;
 
     const KEY: &str = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";

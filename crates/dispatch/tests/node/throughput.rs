@@ -41,16 +41,9 @@ async fn measure(name: &str, store: Arc<dyn DeliveryStore>) {
     for n in 1..=ENDPOINTS {
         let slots = NonZeroU32::new(1000).expect("above zero");
         let (name, created_at) = ("shop".to_owned(), stagger::Instant::ORIGIN);
-        let made = Application {
-            id: app(n),
-            name,
-            keys: vec![],
-            slots,
-            created_at,
-            labels: Default::default(),
-            portal: PortalAccess::default(),
-        };
-        node.put_application(made).await.expect("it works");
+        node.put_application(Application::new(app(n), name, slots, created_at))
+            .await
+            .expect("it works");
         node.put_endpoint(endpoint(app(n), n, &url)).await.expect("it works");
     }
     assert!(node.endpoint(id(1)).is_some());

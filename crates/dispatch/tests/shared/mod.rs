@@ -10,15 +10,7 @@ use uuid::Uuid;
 
 pub(crate) fn application(id: ApplicationId) -> Application {
     let slots = NonZeroU32::new(1000).expect("above zero");
-    Application {
-        id,
-        name: "shop".to_owned(),
-        keys: vec![],
-        slots,
-        created_at: Instant::ORIGIN,
-        labels: Default::default(),
-        portal: PortalAccess::default(),
-    }
+    Application::new(id, "shop", slots, Instant::ORIGIN)
 }
 
 pub(crate) fn id(n: u128) -> EndpointId {

@@ -11,7 +11,7 @@ use stagger::{Instant, Span, StdTime};
 use stagger_dispatch::node::Submission;
 use stagger_dispatch::ui::UiOptions;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, PortalAccess, SecretKind,
+    Application, ApplicationId, Endpoint, EndpointId, KeyHash, MessageId, SecretKind,
 };
 use stagger_sender::generate_secret;
 use uuid::Uuid;
@@ -46,15 +46,8 @@ impl Portals {
             .await
             .unwrap();
         let other = ApplicationId::from_uuid(Uuid::from_u128(90));
-        let foreign = Application {
-            id: other,
-            name: "Umbrella".into(),
-            keys: Vec::new(),
-            slots: NonZeroU32::new(8).unwrap(),
-            created_at: now(),
-            portal: PortalAccess::default(),
-        };
-        node.put_application(foreign).await.unwrap();
+        let slots = NonZeroU32::new(8).unwrap();
+        node.put_application(Application::new(other, "Umbrella", slots, now())).await.unwrap();
         let other_endpoint = EndpointId::from_uuid(Uuid::from_u128(91));
         let url = "http://127.0.0.1:1/umbrella";
         let endpoint = Endpoint {

@@ -33,6 +33,21 @@ pub struct Application {
     pub portal: PortalAccess,
 }
 
+impl Application {
+    /// An application without keys and labels.
+    #[must_use]
+    pub fn new(
+        id: ApplicationId,
+        name: impl Into<String>,
+        slots: NonZeroU32,
+        created_at: Instant,
+    ) -> Self {
+        let (name, keys) = (name.into(), Vec::new());
+        let (labels, portal) = (Labels::default(), PortalAccess::default());
+        Self { id, name, keys, slots, created_at, labels, portal }
+    }
+}
+
 /// The SHA-256 of an API key. Keys are 256 random bits, so that no slow hash is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash([u8; 32]);

@@ -36,12 +36,12 @@ pub(super) struct Checkpointer {
 /// What the thread does, or is asked to do.
 #[derive(Debug, Default)]
 struct CheckpointTurn {
-    state: Mutex<Turn>,
+    state: Mutex<CopyPhase>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Turn {
+enum CopyPhase {
     /// The thread waits.
     #[default]
     Idle,
@@ -84,7 +84,7 @@ impl Checkpointer {
 impl Drop for Checkpointer {
     /// Waits for the end of a checkpoint.
     fn drop(&mut self) {
-        *self.turn.state() = Turn::Closed;
+        *self.turn.state() = CopyPhase::Closed;
         self.turn.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // The error is the thread's panic, which was reported already.
@@ -99,8 +99,8 @@ impl CheckpointTurn {
         while self.wait_for_turn() {
             file::checkpoint(db, "PASSIVE").ok();
             let mut state = self.state();
-            if *state == Turn::Copying {
-                *state = Turn::Idle;
+            if *state == CopyPhase::Copying {
+                *state = CopyPhase::Idle;
             }
             drop(state);
             self.changed.notify_all();
@@ -108,27 +108,27 @@ impl CheckpointTurn {
     }
 
     fn begin(&self) {
-        *self.state() = Turn::Copying;
+        *self.state() = CopyPhase::Copying;
         self.changed.notify_all();
     }
 
     fn is_copying(&self) -> bool {
-        *self.state() == Turn::Copying
+        *self.state() == CopyPhase::Copying
     }
 
     fn wait_while_copying(&self) {
-        let copying = |state: &mut Turn| *state == Turn::Copying;
+        let copying = |state: &mut CopyPhase| *state == CopyPhase::Copying;
         drop(self.changed.wait_while(self.state(), copying));
     }
 
     /// False when there will be no more turns.
     fn wait_for_turn(&self) -> bool {
-        let idle = |state: &mut Turn| *state == Turn::Idle;
+        let idle = |state: &mut CopyPhase| *state == CopyPhase::Idle;
         let state = self.changed.wait_while(self.state(), idle);
-        *state.unwrap_or_else(PoisonError::into_inner) == Turn::Copying
+        *state.unwrap_or_else(PoisonError::into_inner) == CopyPhase::Copying
     }
 
-    fn state(&self) -> MutexGuard<'_, Turn> {
+    fn state(&self) -> MutexGuard<'_, CopyPhase> {
         // It is one value.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

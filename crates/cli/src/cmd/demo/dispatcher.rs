@@ -8,13 +8,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 use std::{env, fs, process};
 
-use bytes::Bytes;
 use stagger::breaker::BreakerPlan;
 use stagger::budget::BudgetPlan;
 use stagger::{Backoff, ConfigError, Instant, Jitter, Policy, Ratio, Span, StdTime};
 use stagger_dispatch::IdGenerator;
 use stagger_dispatch::model::{
-    Application, ApplicationId, Endpoint, EndpointId, Pace, PortalAccess, Recovery, SecretKind,
+    Application, ApplicationId, Endpoint, EndpointId, Pace, Recovery, SecretKind,
 };
 use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::sender::{SendOptions, Sender, generate_secret};
@@ -72,15 +71,7 @@ impl DemoDispatcher {
 
 fn tenant(id: ApplicationId, now: Instant) -> Application {
     let slots = NodeOptions::default().slots;
-    Application {
-        id,
-        name: "demo".to_owned(),
-        keys: Vec::new(),
-        slots,
-        created_at: now,
-        labels: Default::default(),
-        portal: PortalAccess::default(),
-    }
+    Application::new(id, "demo", slots, now)
 }
 
 fn endpoint(
