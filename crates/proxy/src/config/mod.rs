@@ -7,6 +7,7 @@ mod fault;
 mod fleet;
 mod headers;
 mod limits;
+mod otlp;
 mod overrides;
 mod policy;
 mod retry;

@@ -7,17 +7,11 @@ use stagger_text::hint;
 
 use super::fault::SettingsFault;
 use super::fleet::{MAX_PROCESSES, STORE_URL, StoreSource};
+use super::otlp::{OTLP_URL, otlp_url};
 use super::settings::ProxySettings;
 
 /// The settings that the environment and flags may have too.
 const KEYS: [&str; 4] = ["redis", "redis_file", "redis_processes", "otlp"];
-
-/// The bound on the URL of a collector. A build without traces refuses it, wherever it is set.
-pub(super) const OTLP_URL: &str = if cfg!(feature = "otel") {
-    "an http or https address"
-} else {
-    "left out, because this build sends no traces; build stagger with --features otel"
-};
 
 /// The beginning of the names of variables.
 const VARIABLES: &str = "STAGGER_";
@@ -104,13 +98,6 @@ fn set(
         _ => return Err(format!("a setting of a flag: {}", hint(key, &KEYS))),
     }
     Ok(())
-}
-
-/// The URL of a collector, in a build that sends traces.
-pub(super) fn otlp_url(text: &str) -> Option<String> {
-    let url: http::Uri = text.parse().ok().filter(|_| cfg!(feature = "otel"))?;
-    let named = matches!(url.scheme_str(), Some("http" | "https")) && url.authority().is_some();
-    named.then(|| text.to_owned())
 }
 
 fn place(prefix: &str, key: &str) -> String {

@@ -11,7 +11,7 @@ use toml::de::DeValue;
 use super::fault::SettingsFault;
 use super::fleet::FleetSettings;
 use super::limits::ProxyLimits;
-use super::overrides::{OTLP_URL, otlp_url};
+use super::otlp::{OTLP_URL, otlp_url};
 use super::policy;
 use super::route::{RouteContext, RouteSettings, RouteTarget, address};
 

@@ -1,6 +1,6 @@
-//! The span of one call, from the head of its request to the head of its reply.
+//! The span of one call, from the head of its request to the head of its reply, and the headers of its attempts.
 
-use http::{Method, Request, StatusCode};
+use http::{HeaderMap, Method, Request, StatusCode};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
@@ -59,6 +59,14 @@ impl CallSpan {
         self.0.record("error.type", kind);
         self.0.record("otel.status_code", "ERROR");
     }
+}
+
+/// Tells the upstream of the current span, that of an attempt, in place of the caller's. Without traces the headers pass
+/// as they come.
+#[cfg_attr(not(feature = "otel"), expect(unused_variables, reason = "nothing is told"))]
+pub(crate) fn pass_on(headers: &mut HeaderMap) {
+    #[cfg(feature = "otel")]
+    super::context::write_current(headers);
 }
 
 /// The server that the request names, without its port.

@@ -26,7 +26,7 @@ pub(super) fn continue_trace(span: &Span, headers: &HeaderMap) {
 }
 
 /// Tells the upstream of the current span, in place of the caller's. Without one the headers stay as they are.
-pub(crate) fn pass_on(headers: &mut HeaderMap) {
+pub(super) fn write_current(headers: &mut HeaderMap) {
     let context = Span::current().context();
     let span = context.span();
     let span = span.span_context();
@@ -162,7 +162,7 @@ mod tests {
     fn headers_without_a_span_were_changed() {
         let mut sent = headers(&["malformed"], &["also malformed"]);
         let before = sent.clone();
-        pass_on(&mut sent);
+        write_current(&mut sent);
         assert_eq!(sent, before);
     }
 }
