@@ -11,6 +11,10 @@ use stagger_scheduler::model::ApplicationId;
 /// The weight of one turn, in bytes: some dozen usual messages.
 const TURN: usize = 32 << 10;
 
+/// A job of more than this part of a batch is heavy: jobs before it are written first, because they would wait for all of
+/// it.
+const HEAVY: usize = 4;
+
 /// The sender of a job: an application, or the node itself.
 pub(crate) type JobOwner = Option<ApplicationId>;
 
@@ -76,7 +80,7 @@ impl<J> FairJobs<J> {
         let (mut batch, mut weight) = (Vec::new(), 0);
         while batch.len() < most.count
             && let Some(next) = self.turn()
-            && (batch.is_empty() || weight + next <= most.weight)
+            && (batch.is_empty() || (weight + next <= most.weight && next <= most.weight / HEAVY))
             && let Some(job) = self.pop()
         {
             weight += next;

@@ -14,8 +14,9 @@ use super::phase::ConnectionPhase;
 /// table for each of them.
 const FREED_SHARE: usize = 64;
 
-/// The time for which a connection may wait for its client before another can take its place: a client that
-/// works keeps its connection in any flood, and a new one gets to send its request.
+/// The time for which a connection may wait for its client before any other can take its place: a client that
+/// works keeps its connection in any flood, and a new one gets to send its request. A connection that has brought no
+/// request is not safe from a source that has fewer connections than its own.
 const SAFE_TIME: Span = Span::from_secs(1);
 
 /// The time for which a table that has no place to give is not searched again.
@@ -33,8 +34,8 @@ struct OpenConnections {
     by_number: BTreeMap<u64, OpenConnection>,
     by_source: HashMap<IpAddr, usize>,
     number: u64,
-    /// No place can be given before.
-    full_until: Instant,
+    /// Before `.0` there is no place for a source with `.1` connections or more.
+    full: (Instant, usize),
 }
 
 #[derive(Debug)]
@@ -59,15 +60,16 @@ impl ConnectionTable {
     }
 
     /// Takes a connection in. In a full table another connection loses its place, if one has waited for its
-    /// client for a second; `None` if none has.
+    /// client for a second, or has brought no request and its source has more connections; `None` otherwise.
     ///
-    /// The place is taken from the source that has the most connections: a single source cannot take the
-    /// connections of all others.
+    /// The place is taken from the source that has the most connections: a single source can neither take the
+    /// connections of all others, nor keep others out by opening new ones all the time.
     pub(super) fn admit(&self, from: IpAddr) -> Option<TableEntry> {
         let source = source_of(from);
         let (phase, evicted) = (Arc::new(ConnectionPhase::new()), Arc::new(Notify::new()));
         let mut open = self.lock();
-        if open.by_number.len() >= self.most && !open.evict(self.most.div_ceil(FREED_SHARE)) {
+        let freed = self.most.div_ceil(FREED_SHARE);
+        if open.by_number.len() >= self.most && !open.evict_for(source, freed) {
             return None;
         }
         open.number += 1;
@@ -86,20 +88,22 @@ impl ConnectionTable {
 }
 
 impl OpenConnections {
-    /// Takes the places of at most `count` connections away; false if all are at work or safe.
-    fn evict(&mut self, count: usize) -> bool {
-        let now = TokioTime.now();
-        if now < self.full_until {
+    /// Takes the places of at most `count` connections away, because one comes from `newcomer`; false if all are at
+    /// work or safe.
+    fn evict_for(&mut self, newcomer: IpAddr, count: usize) -> bool {
+        let (now, own) = (TokioTime.now(), self.share(newcomer));
+        let (full_until, full_for) = self.full;
+        if now < full_until && own >= full_for {
             return false;
         }
         let expendable = self.by_number.iter().filter_map(|(number, connection)| {
             let rank = connection.phase.expendable()?;
-            let (_, waits_since) = rank;
-            if now.since(waits_since) < SAFE_TIME {
-                return None;
-            }
-            let share = self.by_source.get(&connection.source).copied().unwrap_or_default();
-            Some((Reverse(share), rank, *number))
+            let (served, waits_since) = rank;
+            let share = self.share(connection.source);
+            // With the new one its source still has fewer.
+            let is_excess = !served && share > own + 1;
+            let is_safe = now.since(waits_since) < SAFE_TIME && !is_excess;
+            (!is_safe).then_some((Reverse(share), rank, *number))
         });
         let mut expendable: Vec<_> = expendable.collect();
         if expendable.len() > count {
@@ -112,9 +116,14 @@ impl OpenConnections {
             }
         }
         if expendable.is_empty() {
-            self.full_until = now + PAUSE;
+            self.full = (now + PAUSE, own);
         }
         !expendable.is_empty()
+    }
+
+    /// The connections of a source.
+    fn share(&self, source: IpAddr) -> usize {
+        self.by_source.get(&source).copied().unwrap_or_default()
     }
 
     fn remove(&mut self, number: u64) -> Option<OpenConnection> {
@@ -185,6 +194,22 @@ mod tests {
         let _next = table.admit(address(1)).expect("it takes the place of its own oldest");
         assert!(!is_evicted(&other).await, "it is older than all of them");
         assert!(is_evicted(&greedy[0]).await && !is_evicted(&greedy[1]).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_source_that_reopens_its_connections_kept_all_others_out() {
+        let table = ConnectionTable::new(4);
+        let served = table.admit(address(1)).expect("room");
+        served.phase.reply_begins();
+        served.phase.reply_ends();
+        let greedy: Vec<_> = (0..3).map(|_| table.admit(address(1)).expect("room")).collect();
+        assert!(table.admit(address(1)).is_none(), "its own are as new as this one");
+        let _other = table.admit(address(2)).expect("in the same moment, for a source without any");
+        assert!(is_evicted(&greedy[0]).await);
+        let _second = table.admit(address(2)).expect("it still has fewer");
+        assert!(is_evicted(&greedy[1]).await && !is_evicted(&greedy[2]).await);
+        assert!(table.admit(address(2)).is_none(), "now both have two");
+        assert!(!is_evicted(&served).await, "it brought a request, and is safe for its time");
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,9 @@
 //! Writes the results of attempts to the store: in order, in batches, and until it succeeds.
 
+use std::pin::pin;
 use std::sync::Arc;
 
+use stagger::{Clock, Instant, Sleep, Span, TokioTime};
 use stagger_store::{ClusterHandle, Fence, ShardId, StoreBackoff};
 use tokio::sync::{mpsc, watch};
 
@@ -15,6 +17,11 @@ use crate::observe::Instruments;
 /// Settlements in one call of the store: a longer transaction saves nothing, and keeps accepting
 /// waiting.
 const BATCH: usize = 256;
+
+/// The least time from one transaction to the next, unless so many settlements wait that they are worth one. Nothing waits
+/// for a settlement that has no caller, and those that come one by one would cost the database much more than together.
+const PAUSE: Span = Span::from_millis(10);
+const MANY: usize = 64;
 
 /// Writes settlements; done when the queue's other end was dropped and all is stored.
 #[derive(Debug)]
@@ -34,11 +41,27 @@ pub(super) struct Settler {
 impl Settler {
     pub(super) async fn run(mut self) {
         let mut taken = Vec::with_capacity(BATCH);
+        let mut next = TokioTime.now();
         while self.queue.recv_many(&mut taken, BATCH).await > 0 {
+            self.collect_until(next, &mut taken).await;
+            next = TokioTime.now() + PAUSE;
             for batch in taken.chunk_by_mut(|one, next| one.fence == next.fence) {
                 self.write(batch).await;
             }
             taken.clear();
+        }
+    }
+
+    /// Waits for more until then, unless there are many already, or a caller waits for one of them.
+    async fn collect_until(&mut self, then: Instant, taken: &mut Vec<QueuedSettlement>) {
+        let mut time_is_up = pin!(TokioTime.sleep(then.since(TokioTime.now())));
+        while taken.len() < MANY && taken.iter().all(|entry| entry.done.is_none()) {
+            let room = BATCH - taken.len();
+            tokio::select! {
+                biased;
+                () = time_is_up.as_mut() => return,
+                more = self.queue.recv_many(taken, room) => if more == 0 { return },
+            }
         }
     }
 

@@ -16,6 +16,8 @@ use crate::{ClusterAccept, Error};
 /// messages that come meanwhile are the next batch, because few large transactions cost the database much less
 /// than many small ones.
 const WORKERS: i16 = 3;
+/// A batch of fewer calls costs the database nearly as much as one of so many: the next one collects until it has ended.
+const FEW: usize = 16;
 /// A batch of so many messages, or of so much weight, is large enough: the next one begins beside it.
 const LARGE: usize = 128;
 const LARGE_BYTES: usize = 512 << 10;
@@ -151,7 +153,7 @@ async fn work(
 /// The turn of one worker to collect, and to execute what it has collected.
 type BatchTurn = OwnedMutexGuard<()>;
 
-/// Calls of `accept`, whose worker's turn ends when they are executed.
+/// Calls of `accept`, whose worker's turn ends when they are executed, or for few of them when they are written.
 struct AcceptInTurn<'n> {
     accept: Accept<'n>,
     turn: std::sync::Mutex<Option<BatchTurn>>,
@@ -175,6 +177,19 @@ impl Change for AcceptInTurn<'_> {
     }
 
     fn executed(&self) {
+        let Accept(calls) = self.accept;
+        if calls.len() >= FEW {
+            self.end_turn();
+        }
+    }
+
+    fn in_doubt(&self) {
+        self.end_turn();
+    }
+}
+
+impl AcceptInTurn<'_> {
+    fn end_turn(&self) {
         drop(self.turn.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
@@ -198,7 +213,7 @@ async fn write(
     let calls: Vec<_> = batch.iter().map(AcceptJob::call).collect();
     let together = AcceptInTurn { accept: Accept(&calls), turn: turn.into() };
     let answers = writer.write_surely(counter, &together).await;
-    together.executed();
+    drop(together);
     match answers {
         Ok(answers) => {
             for (job, answer) in batch.into_iter().zip(answers) {

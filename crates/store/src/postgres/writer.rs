@@ -74,8 +74,11 @@ pub(super) trait Change: Sync {
         changes: &mut Changes<'_>,
     ) -> impl Future<Output = Result<Self::Done, DbError>> + Send;
 
-    /// Called when all statements have been executed and only the commit is left, or when that is in doubt.
+    /// Called when all statements have been executed and only the commit is left.
     fn executed(&self) {}
+
+    /// Called when the result of the commit is in doubt, and may be for long.
+    fn in_doubt(&self) {}
 }
 
 /// Makes changes.
@@ -125,7 +128,7 @@ impl PostgresWriter {
         let mut answer = self.try_write(counter, change, false).await;
         let Err(DbError::Doubtful(why)) = &answer else { return answer };
         tracing::warn!(%why, "connection lost during a commit, checking its result");
-        change.executed();
+        change.in_doubt();
         loop {
             backoff.wait().await;
             answer = self.try_write(counter, change, true).await;

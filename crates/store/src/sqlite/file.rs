@@ -66,6 +66,17 @@ pub(super) fn open(path: &Path, lock_wait: Span) -> Result<Connection, Error> {
     Ok(db)
 }
 
+/// Opens the database for checkpoints beside the writer.
+pub(super) fn open_to_checkpoint(path: &Path, lock_wait: Span) -> Result<Connection, Error> {
+    let open = || {
+        let db = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | FLAGS)?;
+        db.busy_timeout(lock_wait.into())?;
+        db.execute_batch("PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF;")?;
+        Ok::<_, rusqlite::Error>(db)
+    };
+    open().map_err(|e| failed_at(path, e))
+}
+
 /// Opens the database only to read; also while another process works on it.
 pub(super) fn open_read_only(path: &Path, lock_wait: Span) -> Result<Connection, Error> {
     let open = || {
@@ -106,7 +117,7 @@ fn has_tables(db: &Connection) -> rusqlite::Result<bool> {
 const FLAGS: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
 
 /// Settings of the writer's connection. Space can be given back only if `auto_vacuum` comes first.
-/// Checkpoints are the writer's own business, and the log is cut back to 64 MiB after them. Never
+/// Checkpoints have a thread of their own, and the log is cut back to 64 MiB after them. Never
 /// `mmap_size`: a stray write of the process would reach the file.
 const WRITER: &str = "PRAGMA auto_vacuum = INCREMENTAL;
      PRAGMA journal_mode = WAL;
@@ -158,35 +169,6 @@ impl FolderLock {
             Err(TryLockError::Error(e)) => Err(Error::store(format!("{}: {e}", path.display()))),
         }
     }
-}
-
-/// Pages in the log at which an idle moment is used: 4 MiB. Fewer are not worth a flush of the file.
-const WHEN_IDLE: i64 = 1_000;
-
-/// Pages in the log at which it is done under load too: 40 MiB. At SQLite's own 1 000 the slowest
-/// writes of a loaded store take three times as long.
-const UNDER_LOAD: i64 = 10_000;
-
-/// A batch was written, and there may be more.
-pub(super) fn checkpoint_after_batch(db: &Connection) {
-    run_from(db, UNDER_LOAD);
-}
-
-/// Nothing is queued.
-pub(super) fn checkpoint_when_idle(db: &Connection) {
-    run_from(db, WHEN_IDLE);
-}
-
-/// A checkpoint that fails loses nothing: the log stays, and the next one tries again.
-fn run_from(db: &Connection, pages: i64) {
-    if waiting(db).is_ok_and(|waiting| waiting >= pages) {
-        checkpoint(db, "PASSIVE").ok();
-    }
-}
-
-/// Pages of the log that are not in the file yet.
-fn waiting(db: &Connection) -> rusqlite::Result<i64> {
-    checkpoint(db, "NOOP").map(|(log, done)| log - done)
 }
 
 /// Pages in the log, and the number of them that are in the file.

@@ -15,6 +15,7 @@
 mod accept;
 mod audit;
 mod backup;
+mod checkpointer;
 #[cfg(test)]
 mod failure_test;
 mod file;

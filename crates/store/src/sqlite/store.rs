@@ -12,6 +12,7 @@ use stagger_scheduler::model::{
     EndpointState, Message, MessageId, NewMessage,
 };
 
+use super::checkpointer::Checkpointer;
 use super::file::{FolderLock, Readers, SqliteOptions};
 use super::row::{DbError, failed};
 use super::writer::{Changes, SqliteWriter};
@@ -66,7 +67,8 @@ impl SqliteStore {
         let db = file::open(&file, options.lock_wait)?;
         refuse_half_a_copy(&db)?;
         prune::finish_sweeps(&db)?;
-        let writer = SqliteWriter::start(db, lock, &options)?;
+        let checkpointer = Checkpointer::start(&file, options.lock_wait)?;
+        let writer = SqliteWriter::start(db, checkpointer, lock, &options)?;
         let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
         Ok(Self { file, writer, readers: Arc::new(readers) })
     }

@@ -13,9 +13,10 @@ use stagger_scheduler::model::{Message, MessageId};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
+use super::checkpointer::Checkpointer;
 use super::file::{FolderLock, SqliteOptions};
+use super::lookups;
 use super::row::{DbError, failed};
-use super::{file, lookups};
 use crate::Error;
 use crate::encoding::CountChanges;
 use crate::fair_jobs::{FairJobs, JobOwner, JobRoom};
@@ -37,13 +38,14 @@ impl SqliteWriter {
     /// Starts the thread. It holds `lock` for as long as it lives.
     pub(super) fn start(
         db: Connection,
+        checkpointer: Checkpointer,
         lock: FolderLock,
         options: &SqliteOptions,
     ) -> Result<Self, Error> {
         let memory = Memory::load(&db).map_err(|e| failed(&e))?;
         let room = JobRoom { count: options.queue.get(), weight: options.queue_bytes };
         let queue = Arc::new(WriteQueue::new(room));
-        let mut writer_thread = WriterThread { db, memory };
+        let mut writer_thread = WriterThread { checkpointer, db, memory };
         let jobs = EndOfQueue(Arc::clone(&queue));
         let work = move || {
             writer_thread.work(&jobs.0);
@@ -191,6 +193,8 @@ where
 
 /// The connection of the writer's thread.
 struct WriterThread {
+    // Dropped before the connection, the last one of which removes the log.
+    checkpointer: Checkpointer,
     db: Connection,
     memory: Memory,
 }
@@ -201,10 +205,9 @@ impl WriterThread {
             let mut next = Some(first);
             while let Some(batch) = next {
                 self.write(batch);
-                file::checkpoint_after_batch(&self.db);
                 next = queue.try_take();
+                self.checkpointer.after_batch(&self.db, next.is_none());
             }
-            file::checkpoint_when_idle(&self.db);
         }
     }
 
