@@ -561,7 +561,8 @@ mod tests {
         let filter =
             json!({"any": [{"path": "/a", "eq": 1}, {"not": {"path": "/b", "exists": true}}]});
         let filter = ContentFilter::parse(&filter).unwrap();
-        let fields = FieldPaths::of([&filter]).read(br#"{"a": "1"}"#);
+        let paths = FieldPaths::of([&filter]);
+        let fields = paths.read(br#"{"a": "1"}"#);
         let told: Vec<_> =
             filter.explain(&fields).into_iter().map(|it| (it.path, it.found, it.passed)).collect();
         assert_eq!(told, [("/a".to_owned(), "string", false), ("/b".to_owned(), "missing", false)]);
