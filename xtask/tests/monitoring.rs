@@ -16,7 +16,8 @@ fn expressions(page: &Value, found: &mut Vec<String>) {
             for (key, value) in map {
                 match value.as_str().filter(|_| key == "expr") {
                     Some(text) => {
-                        found.push(text.replace("$__rate_interval", "5m").replace("$__range", "3h"))
+                        let text = text.replace("$__rate_interval", "5m").replace("$__range", "3h");
+                        found.push(text);
                     }
                     None => expressions(value, found),
                 }

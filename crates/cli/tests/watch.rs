@@ -90,10 +90,11 @@ fn a_calm_file_ends_with_nothing_and_a_storm_as_json() {
 #[test]
 fn a_log_that_is_rotated_is_followed_into_the_next_file() {
     let path = file("rotated.csv", &log(false));
-    let follower = stagger(&["--from-start", "--exit-on-storm", text(&path)]).spawn();
-    fs::rename(&path, path.with_extension("1")).expect("renamed");
-    // Written elsewhere and moved here, so that the file of this name is whole.
     let next = file("rotated.next", &log(true));
+    let _ = fs::remove_file(path.with_extension("1"));
+    fs::hard_link(&path, path.with_extension("1")).expect("linked");
+    let follower = stagger(&["--from-start", "--exit-on-storm", text(&path)]).spawn();
+    // In one step, so that there is a whole file of this name whenever the follower looks.
     fs::rename(next, &path).expect("renamed");
     let (code, report, errors) = end(follower.expect("it starts"));
     assert_eq!(code, 3, "{report}{errors}");

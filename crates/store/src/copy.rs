@@ -221,7 +221,10 @@ impl CopyTotals {
     fn application(&mut self, application: &Application) -> Result<(), Error> {
         self.copied.applications += 1;
         self.text(&application.id.to_string());
-        self.text(&document::of_application(application).map_err(unwritable)?);
+        self.text(
+            &document::of_application(application, &EncryptionKeys::default())
+                .map_err(unwritable)?,
+        );
         Ok(())
     }
 

@@ -17,37 +17,46 @@ use stagger_scheduler::model::{
     EndpointState, HeaderTemplate, KeyHash, Labels, LinkEnd, Message, PortalAccess, PortalLinkId,
     Secret, SecretKind, TraceContext,
 };
+use uuid::Uuid;
 
 use super::auth_document::AuthDocument;
 use super::encoding::Unreadable;
 use super::encryption::{EncryptionKeys, Place, SecretField};
 
 /// The document of an application.
-pub(super) fn of_application(application: &Application) -> Result<String, Unreadable> {
+pub(super) fn of_application(
+    application: &Application,
+    keys: &EncryptionKeys,
+) -> Result<String, Unreadable> {
     write(&ApplicationDocument {
         name: application.name.clone(),
         keys: application.keys.iter().map(|key| Base64(key.as_bytes().to_vec())).collect(),
         slots: application.slots,
         created_at: application.created_at.as_nanos(),
         labels: Cow::Borrowed(&application.labels),
-        portal: PortalDocument::from(&application.portal),
+        portal: Sealer::of_application(application.id, keys).portal(&application.portal)?,
     })
 }
 
 /// The application that a document describes.
-pub(super) fn application(id: ApplicationId, text: &str) -> Result<Application, Unreadable> {
+pub(super) fn application(
+    id: ApplicationId,
+    text: &str,
+    keys: &EncryptionKeys,
+) -> Result<Application, Unreadable> {
+    let sealer = Sealer::of_application(id, keys);
     let document: ApplicationDocument<'_> = read(text)?;
-    let keys = document.keys.into_iter().map(|key| key.0.try_into().map(KeyHash::from_bytes));
+    let hashes = document.keys.into_iter().map(|key| key.0.try_into().map(KeyHash::from_bytes));
     Ok(Application {
         id,
         name: document.name,
-        keys: keys
+        keys: hashes
             .collect::<Result<_, _>>()
             .map_err(|_| Unreadable::new("not the hash of a key"))?,
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
         labels: document.labels.into_owned(),
-        portal: document.portal.try_into()?,
+        portal: sealer.open_portal(document.portal)?,
     })
 }
 
@@ -67,9 +76,44 @@ pub(super) fn of_endpoint(
     })
 }
 
-/// The document of an endpoint with its secrets encrypted as they would be now; `None` if they are. All of them are
-/// decrypted in any case.
-pub(super) fn rewritten(
+/// A table of documents that have secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SecretTable {
+    Applications,
+    Endpoints,
+}
+
+impl SecretTable {
+    pub(super) const ALL: [Self; 2] = [Self::Applications, Self::Endpoints];
+
+    /// Its name, and the column with the application of a row.
+    pub(super) const fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Applications => ("application", "id"),
+            Self::Endpoints => ("endpoint", "application"),
+        }
+    }
+
+    /// A document with its secrets encrypted as they would be now; `None` if they are. All of them are decrypted in any
+    /// case.
+    pub(super) fn rewritten(
+        self,
+        id: Uuid,
+        application: Uuid,
+        text: &str,
+        keys: &EncryptionKeys,
+    ) -> Result<Option<String>, Unreadable> {
+        let application = ApplicationId::from_uuid(application);
+        match self {
+            Self::Applications => application_rewritten(application, text, keys),
+            Self::Endpoints => {
+                endpoint_rewritten(EndpointId::from_uuid(id), application, text, keys)
+            }
+        }
+    }
+}
+
+fn endpoint_rewritten(
     id: EndpointId,
     application: ApplicationId,
     text: &str,
@@ -77,6 +121,17 @@ pub(super) fn rewritten(
 ) -> Result<Option<String>, Unreadable> {
     let endpoint = endpoint(id, application, text, keys)?;
     is_outdated(text, keys)?.then(|| of_endpoint(&endpoint, keys)).transpose()
+}
+
+fn application_rewritten(
+    id: ApplicationId,
+    text: &str,
+    keys: &EncryptionKeys,
+) -> Result<Option<String>, Unreadable> {
+    let application = application(id, text, keys)?;
+    let ApplicationDocument { portal, .. } = read(text)?;
+    let is_current = portal.key.is_none_or(|key| keys.is_current(&key));
+    (!is_current).then(|| of_application(&application, keys)).transpose()
 }
 
 /// Whether the document of an endpoint has secrets that are encrypted otherwise than these keys do.
@@ -194,7 +249,8 @@ struct SecretParts {
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct PortalDocument {
-    key: Option<Base64>,
+    /// In base64.
+    key: Option<SecretField>,
     closed: Vec<ClosedLinkDocument>,
 }
 
@@ -204,37 +260,6 @@ struct ClosedLinkDocument {
     until: u64,
     #[serde(default)]
     deleted: bool,
-}
-
-impl From<&PortalAccess> for PortalDocument {
-    fn from(portal: &PortalAccess) -> Self {
-        let link = |link: &ClosedLink| ClosedLinkDocument {
-            id: link.id,
-            until: link.until.as_nanos(),
-            deleted: link.end == LinkEnd::Deleted,
-        };
-        Self {
-            key: portal.key.map(|key| Base64(key.to_vec())),
-            closed: portal.closed.iter().map(link).collect(),
-        }
-    }
-}
-
-impl TryFrom<PortalDocument> for PortalAccess {
-    type Error = Unreadable;
-
-    fn try_from(document: PortalDocument) -> Result<Self, Unreadable> {
-        let key = document.key.map(|key| key.0.try_into()).transpose();
-        let link = |link: ClosedLinkDocument| ClosedLink {
-            id: link.id,
-            until: Instant::from_nanos(link.until),
-            end: if link.deleted { LinkEnd::Deleted } else { LinkEnd::Opened },
-        };
-        Ok(Self {
-            key: key.map_err(|_| Unreadable::new("not the key of a portal"))?,
-            closed: document.closed.into_iter().map(link).collect(),
-        })
-    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -281,14 +306,50 @@ impl SealedPart<IgnoredAny> {
 /// The place of an endpoint's credentials.
 const AUTH: &str = "auth";
 
-/// Writes and reads the secrets of one endpoint.
+/// The place of the key that signs links to a portal.
+const PORTAL_KEY: &str = "portal.key";
+
+/// Writes and reads the secrets of one endpoint, or of an application, which has the nil id in the place of an endpoint's.
 struct Sealer<'k> {
     keys: &'k EncryptionKeys,
     application: ApplicationId,
     endpoint: EndpointId,
 }
 
-impl Sealer<'_> {
+impl<'k> Sealer<'k> {
+    const fn of_application(application: ApplicationId, keys: &'k EncryptionKeys) -> Self {
+        Self { keys, application, endpoint: EndpointId::from_uuid(Uuid::nil()) }
+    }
+
+    fn portal(&self, portal: &PortalAccess) -> Result<PortalDocument, Unreadable> {
+        let link = |link: &ClosedLink| ClosedLinkDocument {
+            id: link.id,
+            until: link.until.as_nanos(),
+            deleted: link.end == LinkEnd::Deleted,
+        };
+        let key = portal.key.map(|key| self.seal(&STANDARD.encode(key), PORTAL_KEY));
+        Ok(PortalDocument {
+            key: key.transpose()?,
+            closed: portal.closed.iter().map(link).collect(),
+        })
+    }
+
+    fn open_portal(&self, document: PortalDocument) -> Result<PortalAccess, Unreadable> {
+        let link = |link: ClosedLinkDocument| ClosedLink {
+            id: link.id,
+            until: Instant::from_nanos(link.until),
+            end: if link.deleted { LinkEnd::Deleted } else { LinkEnd::Opened },
+        };
+        let open = |key| {
+            let bytes = STANDARD.decode(self.open(key, PORTAL_KEY)?).map_err(Unreadable::new)?;
+            bytes.try_into().map_err(|_| Unreadable::new("not the key of a portal"))
+        };
+        Ok(PortalAccess {
+            key: document.key.map(open).transpose()?,
+            closed: document.closed.into_iter().map(link).collect(),
+        })
+    }
+
     fn secret(&self, at: usize, secret: &Secret) -> Result<SecretDocument, Unreadable> {
         let kind = match secret.kind {
             SecretKind::Symmetric => KindDocument::Symmetric,
@@ -417,11 +478,12 @@ mod tests {
     #[test]
     fn an_application_of_a_release_without_portals_is_read() {
         let built = application_of(1);
-        let text = of_application(&built).unwrap();
-        assert_eq!(application(app(1), &text).unwrap(), built);
+        let text = of_application(&built, &EncryptionKeys::default()).unwrap();
+        assert_eq!(application(app(1), &text, &EncryptionKeys::default()).unwrap(), built);
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(document.as_object_mut().unwrap().remove("portal").is_some());
-        let read = application(app(1), &document.to_string()).unwrap();
+        let keys = EncryptionKeys::default();
+        let read = application(app(1), &document.to_string(), &keys).unwrap();
         assert_eq!(read, Application { portal: PortalAccess::default(), ..built });
     }
 
@@ -437,6 +499,23 @@ mod tests {
         assert!(endpoint(ep(1), app(1), "{}", &EncryptionKeys::default()).is_err());
         assert!(endpoint_state("{\"disabled\":\"bored\"}").is_err());
         assert_eq!(endpoint_state("{}").unwrap(), EndpointState::default());
+    }
+
+    #[test]
+    fn the_key_of_a_portal_was_written_as_it_is() {
+        let keys = EncryptionKeys::parse(&STANDARD.encode([1; 32])).unwrap();
+        let (plain, built) = (EncryptionKeys::default(), application_of(1));
+        let key = STANDARD.encode(built.portal.key.unwrap());
+        let text = of_application(&built, &keys).unwrap();
+        assert!(!text.contains(&key), "{text}");
+        assert_eq!(application(app(1), &text, &keys).unwrap(), built);
+        assert!(application(app(1), &text, &plain).is_err());
+        assert!(application(app(2), &text, &keys).is_err(), "it was moved to another one");
+        assert_eq!(application_rewritten(app(1), &text, &keys).unwrap(), None);
+        let text = of_application(&built, &plain).unwrap();
+        assert!(text.contains(&key));
+        let rewritten = application_rewritten(app(1), &text, &keys).unwrap().unwrap();
+        assert_eq!(application(app(1), &rewritten, &keys).unwrap(), built);
     }
 
     #[test]

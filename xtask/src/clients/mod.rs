@@ -15,6 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use document::ApiDocument;
+use xtask_workbench::note;
 
 /// The document, from the root of the repository.
 const DOCUMENT: &str = "crates/dispatch/openapi.json";
@@ -29,10 +30,10 @@ pub(crate) fn run(check: bool) -> Result<bool, Box<dyn Error>> {
         is_current = false;
         let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
         if check {
-            println!("{shown} is not current: cargo xtask clients writes it");
+            note(&format!("{shown} is not current: cargo xtask clients writes it"));
         } else {
             fs::write(&path, text)?;
-            println!("{shown} is written");
+            note(&format!("{shown} is written"));
         }
     }
     Ok(is_current || !check)

@@ -114,8 +114,7 @@ pub(crate) fn survey<'t>(file: &Path, text: &'t str) -> Survey<'t> {
     let (document, broken) = Document::recovered(text);
     let document = policies_of(document);
     let reader = document.reader();
-    let mut survey = Survey::default();
-    survey.of_proxy = has_routes(&reader);
+    let mut survey = Survey { of_proxy: has_routes(&reader), ..Survey::default() };
     if is_named(&reader) {
         survey.named(&reader, &broken);
         if survey.of_proxy && broken.is_empty() {

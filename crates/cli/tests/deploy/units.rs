@@ -86,7 +86,6 @@ fn secrets_are_credentials_that_the_comment_names() {
 
 /// Skipped, with a note, where systemd is not installed.
 #[test]
-#[expect(clippy::print_stderr, reason = "a note on what is not tested here")]
 fn systemd_knows_every_setting_of_the_units() {
     for unit in ["stagger.service", "stagger-proxy.service"] {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("units");

@@ -13,6 +13,7 @@ use schema::Schema;
 
 const OASIS: &str = include_str!("../../../../vectors/sarif/sarif-schema-2.1.0.json");
 const FAULTS: &str = include_str!("../lint/every-fault.toml");
+const ROUTE_FAULTS: &str = include_str!("../lint/every-route-fault.toml");
 
 fn log(test: &str, files: &[&str]) -> Value {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lint-sarif").join(test);
@@ -73,7 +74,8 @@ fn a_log_that_breaks_the_schema_passed() {
 /// The blocks of the file, each a policy with one fault, by the names of their files.
 fn faults() -> Vec<(String, &'static str)> {
     let blocks = FAULTS.split("\n\n").filter(|block| block.contains("[policy."));
-    blocks.enumerate().map(|(number, block)| (format!("{number:02}.toml"), block)).collect()
+    let named = blocks.enumerate().map(|(number, block)| (format!("{number:02}.toml"), block));
+    named.chain([("routes.toml".to_owned(), ROUTE_FAULTS)]).collect()
 }
 
 #[test]

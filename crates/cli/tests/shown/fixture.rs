@@ -26,10 +26,11 @@ const NAMED_POLICIES: &str =
     "policy = { nightly = { backoff.base = '10ms' }, api = { backoff.base = '10ms' } }\n";
 const SAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/samples");
 /// The settings of other products that the examples import, and samples of them.
-const IMPORTED: [(&str, &str); 6] = [
+const IMPORTED: [(&str, &str); 7] = [
     ("service-config.json", "grpc.json"),
     ("application.yml", "resilience4j.yml"),
     ("route.yaml", "envoy.yaml"),
+    ("envoy.yaml", "envoy-routes.yaml"),
     ("reviews.yaml", "istio-routes.yaml"),
     ("manifests/orders.yaml", "istio.yaml"),
     ("manifests/application.properties", "client.properties"),

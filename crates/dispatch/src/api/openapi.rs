@@ -117,10 +117,20 @@ fn document(operations: OpenApi) -> Value {
     if let (Some(schemas), Value::Object(found)) = (schemas, found["components"]["schemas"].take())
     {
         schemas.extend(found);
+        // Of parameters only the references are collected.
+        schemas.extend([
+            named_schema::<ApplicationPathText>(),
+            named_schema::<EndpointPathText>(),
+            named_schema::<PortalLinkIdText>(),
+        ]);
     }
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     paths.for_each(|(path, methods)| add_problems(path, methods));
     document
+}
+
+fn named_schema<T: ToSchema>() -> (String, Value) {
+    (T::name().into_owned(), serde_json::to_value(T::schema()).unwrap_or_default())
 }
 
 /// Adds the refusals that follow from the inputs of an operation.

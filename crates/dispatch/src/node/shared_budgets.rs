@@ -34,6 +34,8 @@ impl SharedBudgets {
     /// # Errors
     /// A URL that names no store; a store that refuses us. One that is away is no error.
     pub async fn connect(url: &str, share: Ratio, processes: NonZeroU32) -> Result<Self, Error> {
+        // For `rediss://`; it may be there already.
+        _ = rustls::crypto::ring::default_provider().install_default();
         let store = SharedStore::connect(url, SharedOptions::new(processes.get())?).await;
         let store = store.map_err(|error| Error::store(error.to_string()))?;
         // One floor for the whole fleet: retries that it holds back wait for it.

@@ -35,7 +35,8 @@ impl Drop for Operators {
 
 /// The least role for an operation: reading is for viewers, except for secrets; steering is for operators.
 fn needed(method: &str, path: &str) -> Role {
-    let steering = ["cancel", "disable", "enable", "replay", "replay-missing", "retry", "test"];
+    let steering =
+        ["cancel", "disable", "enable", "filter-test", "replay", "replay-missing", "retry", "test"];
     let last = path.rsplit('/').next().unwrap_or_default();
     match method {
         "GET" if !["operators", "secrets"].contains(&last) => Role::Viewer,

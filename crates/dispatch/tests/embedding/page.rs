@@ -21,6 +21,6 @@ fn a_block_of_the_page_is_in_no_example() {
     for block in blocks {
         let wanted = lines(block);
         let shown = |example: &&str| lines(example).windows(wanted.len()).any(|of| of == wanted);
-        assert!(EXAMPLES.iter().any(|it| shown(&it)), "in no example:\n{block}");
+        assert!(EXAMPLES.iter().any(shown), "in no example:\n{block}");
     }
 }

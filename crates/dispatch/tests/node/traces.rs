@@ -24,7 +24,7 @@ fn traced(parent: &str) -> Submission {
 
 /// The context that a receiver got.
 fn told(seen: &SeenRequest) -> Option<TraceContext> {
-    let text = |name| seen.headers.get(name).map(|value| value.to_str().unwrap());
+    let text = |name| seen.headers.get(name).map(|value| value.to_str().expect("ASCII"));
     TraceContext::parse(text("traceparent")?, text("tracestate"))
 }
 
@@ -35,7 +35,7 @@ async fn spans(collector: &TestServer, count: usize) -> Vec<OtlpSpan> {
         let mut spans = Vec::new();
         for request in collector.seen() {
             assert_eq!(request.path, "/v1/traces");
-            let exported = ExportTraceServiceRequest::decode(request.body).unwrap();
+            let exported = ExportTraceServiceRequest::decode(request.body).expect("an export");
             let scopes = exported.resource_spans.into_iter().flat_map(|it| it.scope_spans);
             spans.extend(scopes.flat_map(|scope| scope.spans));
         }

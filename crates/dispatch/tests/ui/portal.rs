@@ -267,7 +267,7 @@ async fn endpoints_are_made_and_changed_within_the_bounds_on_the_applications_ke
     // What an operator has allowed stays, and the policy, which the form does not have, too.
     let attempts = stagger::Policy::builder().max_attempts(3);
     let policy = attempts.attempt_timeout(Span::from_secs(30)).build().unwrap();
-    let mut allowed = Endpoint { policy: policy.clone(), ..Endpoint::clone(&endpoint) };
+    let mut allowed = Endpoint { policy, ..Endpoint::clone(&endpoint) };
     allowed.pace.concurrency = std::num::NonZeroU32::new(500).unwrap();
     node.put_endpoint(allowed).await.unwrap();
     let edit = format!("/endpoints/{}/edit", endpoint.id);

@@ -98,11 +98,12 @@ pub(super) async fn attempts(
 pub(super) async fn applications(
     db: &impl GenericClient,
     ids: Option<&[Uuid]>,
+    keys: &EncryptionKeys,
 ) -> Result<Vec<Application>, DbError> {
     let sql = "SELECT id, document FROM application WHERE NOT gone \
                AND ($1::uuid[] IS NULL OR id = ANY($1)) ORDER BY id";
     let read = |row: &Row| -> Result<Application, DbError> {
-        Ok(document::application(application_id(row, 0)?, get(row, 1)?)?)
+        Ok(document::application(application_id(row, 0)?, get(row, 1)?, keys)?)
     };
     statement::rows(db, sql, &[&ids]).await?.iter().map(read).collect()
 }

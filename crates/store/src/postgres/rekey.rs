@@ -1,15 +1,15 @@
 //! Secrets that are encrypted with another key than the one that writes, or not at all, are written anew.
 
-use stagger_scheduler::model::EndpointId;
 use uuid::Uuid;
 
-use super::row::{application_id, endpoint_id, from_size, get};
+use super::row::{from_size, get};
 use super::statement;
 use super::statement::DbError;
 use super::writer::{Change, Changes, PostgresWriter, SELDOM};
-use crate::{Error, document};
+use crate::Error;
+use crate::document::SecretTable;
 
-/// Endpoints in one transaction: some milliseconds of work.
+/// Rows in one transaction: some milliseconds of work.
 const STEP: usize = 256;
 
 /// Checks that every secret can be decrypted, and encrypts those anew that are not encrypted with the key that writes.
@@ -17,21 +17,26 @@ const STEP: usize = 256;
 /// # Errors
 /// A conflict: a key is missing, or a secret is damaged. Nothing has changed then.
 pub(super) async fn rekey(writer: &PostgresWriter) -> Result<(), Error> {
-    let outdated = walk(writer, false).await?;
+    let mut outdated = 0;
+    for table in SecretTable::ALL {
+        outdated += walk(writer, table, false).await?;
+    }
     if outdated > 0 {
-        walk(writer, true).await?;
+        for table in SecretTable::ALL {
+            walk(writer, table, true).await?;
+        }
         let key = writer.keys().ids().next();
-        tracing::info!(endpoints = outdated, key, "secrets encrypted anew");
+        tracing::info!(documents = outdated, key, "secrets encrypted anew");
     }
     Ok(())
 }
 
-/// The number of endpoints whose secrets are outdated, and were written anew if wanted.
-async fn walk(writer: &PostgresWriter, writes: bool) -> Result<usize, Error> {
-    let mut after = EndpointId::from_uuid(Uuid::nil());
+/// The number of documents whose secrets are outdated, and were written anew if wanted.
+async fn walk(writer: &PostgresWriter, table: SecretTable, writes: bool) -> Result<usize, Error> {
+    let mut after = Uuid::nil();
     let mut outdated = 0;
     loop {
-        let step = writer.write(SELDOM, &Rekey { after, writes }).await?;
+        let step = writer.write(SELDOM, &Rekey { table, after, writes }).await?;
         outdated += step.outdated;
         match step.next {
             Some(next) => after = next,
@@ -40,39 +45,43 @@ async fn walk(writer: &PostgresWriter, writes: bool) -> Result<usize, Error> {
     }
 }
 
-/// Looks at some endpoints after one.
+/// Looks at some documents after one.
 struct Rekey {
-    after: EndpointId,
+    table: SecretTable,
+    after: Uuid,
     writes: bool,
 }
 
 struct RekeyStep {
     outdated: usize,
-    next: Option<EndpointId>,
+    next: Option<Uuid>,
 }
 
 impl Change for Rekey {
     type Done = RekeyStep;
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<RekeyStep, DbError> {
-        let sql =
-            "SELECT id, application, document FROM endpoint WHERE id > $1 ORDER BY id LIMIT $2";
+        let (name, application) = self.table.names();
+        let sql = format!(
+            "SELECT id, {application}, document FROM {name} WHERE id > $1 ORDER BY id LIMIT $2"
+        );
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] =
-            [self.after.as_uuid(), &from_size(STEP)];
-        let rows = statement::rows(&changes.db, sql, &bound).await?;
+            [&self.after, &from_size(STEP)];
+        let rows = statement::rows(&changes.db, &sql, &bound).await?;
         let (mut outdated, mut last) = (0, None);
         for row in &rows {
-            let (id, of) = (endpoint_id(row, 0)?, application_id(row, 1)?);
+            let (id, of) = (get::<Uuid>(row, 0)?, get::<Uuid>(row, 1)?);
             let (text, keys) = (get::<&str>(row, 2)?, &changes.memory.keys);
-            let rewritten = document::rewritten(id, of, text, keys);
+            let rewritten = self.table.rewritten(id, of, text, keys);
             let rewritten = rewritten.map_err(|error| Error::conflict(error.to_string()))?;
             last = Some(id);
             let Some(document) = rewritten else { continue };
             outdated += 1;
             if self.writes {
                 // Another node may have changed it meanwhile, and has encrypted it then.
-                let sql = "UPDATE endpoint SET document = $2 WHERE id = $1 AND document = $3";
-                statement::run(&changes.db, sql, &[id.as_uuid(), &document, &text]).await?;
+                let sql =
+                    format!("UPDATE {name} SET document = $2 WHERE id = $1 AND document = $3");
+                statement::run(&changes.db, &sql, &[&id, &document, &text]).await?;
             }
         }
         Ok(RekeyStep { outdated, next: last.filter(|_| rows.len() == STEP) })

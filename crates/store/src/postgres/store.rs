@@ -198,7 +198,7 @@ impl DeliveryStore for PostgresStore {
     }
 
     async fn applications(&self) -> Result<Vec<Application>, Error> {
-        self.read(async |db| lookups::applications(&**db, None).await).await
+        self.read(async |db| lookups::applications(&**db, None, self.writer.keys()).await).await
     }
 
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {

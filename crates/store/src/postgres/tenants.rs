@@ -26,7 +26,7 @@ impl Change for PutApplication<'_> {
     async fn make(&self, changes: &mut Changes<'_>) -> Result<(), DbError> {
         let sql = "INSERT INTO application (id, document) VALUES ($1, $2) \
                    ON CONFLICT (id) DO UPDATE SET document = excluded.document";
-        let document = document::of_application(self.0)?;
+        let document = document::of_application(self.0, &changes.memory.keys)?;
         statement::run(&changes.db, sql, &[self.0.id.as_uuid(), &document]).await?;
         changes.tell(Changed::Application(self.0.id)).await
     }

@@ -23,7 +23,7 @@ async fn old() -> Option<(TestSchema, Client)> {
     let schema = TestSchema::new().await?;
     let client = schema.connect().await;
     client.batch_execute(&steps_until(1)).await.unwrap();
-    let first = document::of_application(&application(1)).unwrap();
+    let first = document::of_application(&application(1), &EncryptionKeys::default()).unwrap();
     let insert = "INSERT INTO application (id, document) VALUES ($1, $2)";
     client.execute(insert, &[app(1).as_uuid(), &first]).await.unwrap();
     let (settings, endpoint_state) =
@@ -100,7 +100,7 @@ async fn arrivals_of_version_3_are_found_and_forgotten() {
     let Some(schema) = TestSchema::new().await else { return };
     let client = schema.connect().await;
     client.batch_execute(&steps_until(3)).await.unwrap();
-    let first = document::of_application(&application(1)).unwrap();
+    let first = document::of_application(&application(1), &EncryptionKeys::default()).unwrap();
     let insert = "INSERT INTO application (id, document) VALUES ($1, $2)";
     client.execute(insert, &[app(1).as_uuid(), &first]).await.unwrap();
     let shard = i16::from(ShardId::of(ep(1)).0);
@@ -176,7 +176,7 @@ async fn a_migration_ends_no_transaction_of_a_node() {
     let Some(schema) = TestSchema::new().await else { return };
     let client = schema.connect().await;
     client.batch_execute(&steps_until(3)).await.unwrap();
-    let first = document::of_application(&application(1)).unwrap();
+    let first = document::of_application(&application(1), &EncryptionKeys::default()).unwrap();
     let insert = "INSERT INTO application (id, document) VALUES ($1, $2)";
     client.execute(insert, &[app(1).as_uuid(), &first]).await.unwrap();
     old_accept(&client, 1).await;

@@ -1,14 +1,14 @@
 //! Secrets that are encrypted with another key than the one that writes, or not at all, are written anew.
 
 use rusqlite::{Connection, params};
-use stagger_scheduler::model::EndpointId;
 use uuid::Uuid;
 
-use super::row::{application_id, endpoint_id, failed, from_size};
+use super::row::{failed, from_size, uuid_at};
+use crate::document::SecretTable;
 use crate::encoding::Unreadable;
-use crate::{EncryptionKeys, Error, document};
+use crate::{EncryptionKeys, Error};
 
-/// Endpoints in one transaction: some milliseconds of work.
+/// Rows in one transaction: some milliseconds of work.
 const STEP: usize = 256;
 
 /// Checks that every secret can be decrypted, and encrypts those anew that are not encrypted with the key that writes.
@@ -32,9 +32,9 @@ pub(super) fn rekey(db: &Connection, keys: &EncryptionKeys) -> Result<(), Error>
         let whole = db.unchecked_transaction().map_err(|error| failed(&error))?;
         for row in step {
             let Some(document) = row.rewritten(keys).map_err(unreadable)? else { continue };
-            let sql = "UPDATE endpoint SET document = ?2 WHERE id = ?1";
+            let sql = format!("UPDATE {} SET document = ?2 WHERE id = ?1", row.table.names().0);
             let written = db
-                .prepare_cached(sql)
+                .prepare_cached(&sql)
                 .and_then(|mut update| update.execute(params![row.id.as_bytes(), document]));
             written.map_err(|error| failed(&error))?;
         }
@@ -44,7 +44,7 @@ pub(super) fn rekey(db: &Connection, keys: &EncryptionKeys) -> Result<(), Error>
     let emptied = super::file::checkpoint(db, "TRUNCATE");
     emptied.map_err(|error| failed(&error))?;
     db.execute_batch("PRAGMA secure_delete = OFF").map_err(|error| failed(&error))?;
-    tracing::info!(endpoints = outdated, key = keys.ids().next(), "secrets encrypted anew");
+    tracing::info!(documents = outdated, key = keys.ids().next(), "secrets encrypted anew");
     Ok(())
 }
 
@@ -52,36 +52,45 @@ fn unreadable(error: Unreadable) -> Error {
     Error::conflict(error.to_string())
 }
 
-/// An endpoint as it is stored.
-struct StoredEndpoint {
-    id: EndpointId,
-    application: stagger_scheduler::model::ApplicationId,
+/// An application or an endpoint as it is stored.
+struct StoredDocument {
+    table: SecretTable,
+    id: Uuid,
+    application: Uuid,
     document: String,
 }
 
-impl StoredEndpoint {
+impl StoredDocument {
     /// The document with its secrets encrypted anew; `None` if they are as they should be.
     fn rewritten(&self, keys: &EncryptionKeys) -> Result<Option<String>, Unreadable> {
-        document::rewritten(self.id, self.application, &self.document, keys)
+        self.table.rewritten(self.id, self.application, &self.document, keys)
     }
 }
 
-/// Reads all endpoints, some at a time.
+/// Reads all documents, some at a time.
 fn walk(
     db: &Connection,
-    mut visit: impl FnMut(&[StoredEndpoint]) -> Result<(), Error>,
+    mut visit: impl FnMut(&[StoredDocument]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let sql = "SELECT id, application, document FROM endpoint WHERE id > ?1 ORDER BY id LIMIT ?2";
-    let mut after = EndpointId::from_uuid(Uuid::nil());
+    SecretTable::ALL.into_iter().try_for_each(|table| walk_table(db, table, &mut visit))
+}
+
+fn walk_table(
+    db: &Connection,
+    table: SecretTable,
+    visit: &mut impl FnMut(&[StoredDocument]) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (name, application) = table.names();
+    let sql = format!(
+        "SELECT id, {application}, document FROM {name} WHERE id > ?1 ORDER BY id LIMIT ?2"
+    );
+    let mut after = Uuid::nil();
     loop {
         let read = || {
-            let mut find = db.prepare_cached(sql)?;
+            let mut find = db.prepare_cached(&sql)?;
             let rows = find.query_map(params![after.as_bytes(), from_size(STEP)], |row| {
-                Ok(StoredEndpoint {
-                    id: endpoint_id(row, 0)?,
-                    application: application_id(row, 1)?,
-                    document: row.get(2)?,
-                })
+                let (id, application) = (uuid_at(row, 0)?, uuid_at(row, 1)?);
+                Ok(StoredDocument { table, id, application, document: row.get(2)? })
             })?;
             rows.collect::<rusqlite::Result<Vec<_>>>()
         };

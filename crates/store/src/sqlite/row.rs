@@ -73,20 +73,21 @@ pub(super) fn attempt(row: &Row<'_>) -> rusqlite::Result<DeliveryAttempt> {
 
 /// The name of an application, of an endpoint, of a message.
 pub(super) fn application_id(row: &Row<'_>, at: usize) -> rusqlite::Result<ApplicationId> {
-    uuid(row, at).map(ApplicationId::from_uuid)
+    uuid_at(row, at).map(ApplicationId::from_uuid)
 }
 
 /// See [`application_id`].
 pub(super) fn endpoint_id(row: &Row<'_>, at: usize) -> rusqlite::Result<EndpointId> {
-    uuid(row, at).map(EndpointId::from_uuid)
+    uuid_at(row, at).map(EndpointId::from_uuid)
 }
 
 /// See [`application_id`].
 pub(super) fn message_id(row: &Row<'_>, at: usize) -> rusqlite::Result<MessageId> {
-    uuid(row, at).map(MessageId::from_uuid)
+    uuid_at(row, at).map(MessageId::from_uuid)
 }
 
-fn uuid(row: &Row<'_>, at: usize) -> rusqlite::Result<Uuid> {
+/// See [`application_id`].
+pub(super) fn uuid_at(row: &Row<'_>, at: usize) -> rusqlite::Result<Uuid> {
     row.get(at).map(Uuid::from_bytes)
 }
 

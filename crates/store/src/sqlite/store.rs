@@ -191,7 +191,8 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn applications(&self) -> Result<Vec<Application>, Error> {
-        self.read(tenants::applications).await
+        let keys = self.keys.clone();
+        self.read(move |db| tenants::applications(db, &keys)).await
     }
 
     async fn put_endpoint(&self, endpoint: Endpoint) -> Result<(), Error> {

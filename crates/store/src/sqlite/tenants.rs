@@ -21,7 +21,7 @@ impl Changes<'_> {
     pub(super) fn put_application(&mut self, application: &Application) -> Result<(), DbError> {
         let sql = "INSERT INTO application (id, document) VALUES (?1, ?2) \
                    ON CONFLICT DO UPDATE SET document = ?2";
-        let document = document::of_application(application)?;
+        let document = document::of_application(application, &self.memory.keys)?;
         self.db.prepare_cached(sql)?.execute(params![application.id.as_bytes(), document])?;
         Ok(())
     }
@@ -119,10 +119,13 @@ impl Changes<'_> {
 }
 
 /// All applications, oldest first.
-pub(super) fn applications(db: &Connection) -> rusqlite::Result<Vec<Application>> {
+pub(super) fn applications(
+    db: &Connection,
+    keys: &EncryptionKeys,
+) -> rusqlite::Result<Vec<Application>> {
     let sql = "SELECT id, document FROM application WHERE NOT gone ORDER BY id";
     let read = |row: &Row<'_>| {
-        Ok(document::application(application_id(row, 0)?, row.get_ref(1)?.as_str()?)?)
+        Ok(document::application(application_id(row, 0)?, row.get_ref(1)?.as_str()?, keys)?)
     };
     db.prepare_cached(sql)?.query_map([], read)?.collect()
 }

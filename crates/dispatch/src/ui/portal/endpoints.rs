@@ -89,7 +89,7 @@ async fn row(
     }
     match status {
         EndpointStatus::Open | EndpointStatus::HalfOpen => {
-            row.state = EndpointStatus::Failing.into()
+            row.state = EndpointStatus::Failing.into();
         }
         EndpointStatus::Disabled(Disabled::ByHand) => {
             row.meaning = "It was disabled by hand. Its deliveries wait.";

@@ -121,7 +121,7 @@ async fn resolve(
     }
     let (applications, endpoints) = tokio::try_join!(
         biased;
-        lookups::applications(moment, Some(&applications)),
+        lookups::applications(moment, Some(&applications), keys),
         lookups::endpoints(moment, Some(&endpoints), keys),
     )?;
     let mut applications: BTreeMap<_, _> = applications.into_iter().map(|it| (it.id, it)).collect();
