@@ -30,10 +30,14 @@ type AcceptedMessage struct {
 type Application struct {
 	CreatedAt Timestamp     `json:"created_at"`
 	Id        ApplicationId `json:"id"`
+	// Texts by name, for the caller's own use.
+	Metadata map[string]string `json:"metadata"`
 	// A name for people.
 	Name string `json:"name"`
 	// The most attempts in flight for all its endpoints together.
 	Slots int64 `json:"slots"`
+	// The caller's own id for it.
+	Uid *Uid `json:"uid,omitempty"`
 }
 
 // ApplicationCreated is: An application that was just made.
@@ -48,18 +52,29 @@ type ApplicationId string
 
 // ApplicationPatch is: The settings of an application.
 type ApplicationPatch struct {
+	// Texts by name, for your own use: at most 20, of 512 bytes each.
+	Metadata map[string]string `json:"metadata,omitempty"`
 	// A name for people.
 	Name *string `json:"name,omitempty"`
 	// The most attempts in flight for all its endpoints together: default 256.
 	Slots *int64 `json:"slots,omitempty"`
+	// Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none.
+	Uid *Uid `json:"uid,omitempty"`
 }
+
+// ApplicationPathId is: The name of an application, or `uid:` and the id that you gave it.
+type ApplicationPathId string
 
 // ApplicationSettings is: The settings of an application.
 type ApplicationSettings struct {
+	// Texts by name, for your own use: at most 20, of 512 bytes each.
+	Metadata map[string]string `json:"metadata,omitempty"`
 	// A name for people.
 	Name string `json:"name"`
 	// The most attempts in flight for all its endpoints together: default 256.
 	Slots *int64 `json:"slots,omitempty"`
+	// Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none.
+	Uid *Uid `json:"uid,omitempty"`
 }
 
 // Attempt is: One request to an endpoint, and its result.
@@ -116,6 +131,28 @@ type AuditLog struct {
 // Bytes is:
 type Bytes string
 
+// Channel is: A channel of messages, such as a customer or a project.
+type Channel string
+
+// ClientAuth is: The place of the client's id and secret in a request for a token.
+type ClientAuth string
+
+// ComparedField is: The comparisons of one field.
+type ComparedField struct {
+	// The kind of value that was found: `missing`, `null`, `boolean`, `number`, `string`, or `array or
+	// object`.
+	Found string `json:"found"`
+	// Whether all comparisons of the field hold.
+	Passed bool `json:"passed"`
+	// The JSON pointer of the field.
+	Path string `json:"path"`
+}
+
+// ContentFilter is: A filter on the payload: `all`, `any` or `not` of rules, or a comparison of the
+// field at `path`. At most 32 comparisons, nested 8 deep, 8 KiB in all. A payload that is not JSON
+// passes no filter.
+type ContentFilter any
+
 // Deliveries is: All deliveries of a message.
 type Deliveries struct {
 	// In the order of their endpoints.
@@ -168,17 +205,25 @@ type Ending string
 
 // Endpoint is: An endpoint: where messages go, how, and how it stands.
 type Endpoint struct {
+	// Its credentials, without their secrets.
+	Auth *EndpointAuthView `json:"auth,omitempty"`
+	// The channels that it receives; none means all messages.
+	Channels []Channel `json:"channels"`
 	// The most attempts in flight.
 	Concurrency int64     `json:"concurrency"`
 	CreatedAt   Timestamp `json:"created_at"`
 	Description string    `json:"description"`
 	// The time for which all attempts must fail before it is disabled.
 	DisableAfter Span `json:"disable_after"`
-	// The types that it gets; none means all.
-	Events []EventType `json:"events"`
+	// The types that it gets, as patterns; none means all.
+	Events []EventPattern `json:"events"`
+	// The filter that payloads must pass, if there is one.
+	Filter *ContentFilter `json:"filter,omitempty"`
 	// The headers of every attempt. Secret values are shown as `********`.
 	Headers map[string]string `json:"headers"`
 	Id      EndpointId        `json:"id"`
+	// Texts by name, for the caller's own use.
+	Metadata map[string]string `json:"metadata"`
 	// Whether messages arrive in the order in which they were accepted.
 	Ordered bool `json:"ordered"`
 	// Statuses that end a delivery immediately.
@@ -190,9 +235,30 @@ type Endpoint struct {
 	// Nothing while the endpoint is being made or deleted.
 	Status *EndpointStatus `json:"status,omitempty"`
 	// The longest time that one attempt may take.
-	Timeout   Span      `json:"timeout"`
+	Timeout Span `json:"timeout"`
+	// The caller's own id for it.
+	Uid       *Uid      `json:"uid,omitempty"`
 	UpdatedAt Timestamp `json:"updated_at"`
 	Url       string    `json:"url"`
+}
+
+// EndpointAuth is: The credentials with which attempts authenticate, besides the signature. Secrets
+// are never shown again; a patch keeps those that it does not give, unless the kind changes, or their
+// address moves to another origin.
+type EndpointAuth any
+
+// EndpointAuthView is: The credentials of an endpoint without their secrets.
+type EndpointAuthView struct {
+	Audience    *string     `json:"audience,omitempty"`
+	Ca          *string     `json:"ca,omitempty"`
+	Certificate *string     `json:"certificate,omitempty"`
+	ClientAuth  *ClientAuth `json:"client_auth,omitempty"`
+	ClientId    *string     `json:"client_id,omitempty"`
+	Scope       *string     `json:"scope,omitempty"`
+	TokenUrl    *string     `json:"token_url,omitempty"`
+	// The kind: `basic`, `bearer`, `oauth2` or `mtls`.
+	Type     string  `json:"type"`
+	Username *string `json:"username,omitempty"`
 }
 
 // EndpointCreated is: An endpoint that was just made.
@@ -224,16 +290,23 @@ type EndpointId string
 
 // EndpointPatch is: The settings of an endpoint. A setting that is left out or `null` has its default.
 type EndpointPatch struct {
+	Auth *EndpointAuth `json:"auth,omitempty"`
+	// The channels that it receives: none means all messages, others mean messages in one of them.
+	Channels []Channel `json:"channels,omitempty"`
 	// The most attempts in flight: default 16.
 	Concurrency *int64 `json:"concurrency,omitempty"`
 	// A description for people.
 	Description *string `json:"description,omitempty"`
 	// The time for which all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
 	DisableAfter *Span `json:"disable_after,omitempty"`
-	// The types that it gets; none means all but the dispatcher's own.
-	Events []EventType `json:"events,omitempty"`
+	// The types that it gets, as patterns; none means all but the dispatcher's own.
+	Events []EventPattern `json:"events,omitempty"`
+	// The filter that payloads must pass: default none. A patch replaces it as a whole.
+	Filter *ContentFilter `json:"filter,omitempty"`
 	// Additional headers of every attempt, at most 32.
 	Headers map[string]HeaderValue `json:"headers,omitempty"`
+	// Texts by name, for your own use: at most 20, of 512 bytes each.
+	Metadata map[string]string `json:"metadata,omitempty"`
 	// Whether messages are sent in the order in which they were accepted. A failed one holds up those
 	// after it. Default `false`.
 	Ordered *bool `json:"ordered,omitempty"`
@@ -247,23 +320,36 @@ type EndpointPatch struct {
 	Recovery *Recovery `json:"recovery,omitempty"`
 	// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
 	Timeout *Span `json:"timeout,omitempty"`
+	// Your own id for it, unique among the endpoints of its application: a path may name it as `uid:ID`.
+	// Default none.
+	Uid *Uid `json:"uid,omitempty"`
 	// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
 	Url *Url `json:"url,omitempty"`
 }
 
+// EndpointPathId is: The name of an endpoint, or `uid:` and the id that you gave it.
+type EndpointPathId string
+
 // EndpointSettings is: The settings of an endpoint. A setting that is left out or `null` has its
 // default.
 type EndpointSettings struct {
+	Auth *EndpointAuth `json:"auth,omitempty"`
+	// The channels that it receives: none means all messages, others mean messages in one of them.
+	Channels []Channel `json:"channels,omitempty"`
 	// The most attempts in flight: default 16.
 	Concurrency *int64 `json:"concurrency,omitempty"`
 	// A description for people.
 	Description *string `json:"description,omitempty"`
 	// The time for which all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
 	DisableAfter *Span `json:"disable_after,omitempty"`
-	// The types that it gets; none means all but the dispatcher's own.
-	Events []EventType `json:"events,omitempty"`
+	// The types that it gets, as patterns; none means all but the dispatcher's own.
+	Events []EventPattern `json:"events,omitempty"`
+	// The filter that payloads must pass: default none. A patch replaces it as a whole.
+	Filter *ContentFilter `json:"filter,omitempty"`
 	// Additional headers of every attempt, at most 32.
 	Headers map[string]HeaderValue `json:"headers,omitempty"`
+	// Texts by name, for your own use: at most 20, of 512 bytes each.
+	Metadata map[string]string `json:"metadata,omitempty"`
 	// Whether messages are sent in the order in which they were accepted. A failed one holds up those
 	// after it. Default `false`.
 	Ordered *bool `json:"ordered,omitempty"`
@@ -279,6 +365,9 @@ type EndpointSettings struct {
 	Secret *SecretText `json:"secret,omitempty"`
 	// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
 	Timeout *Span `json:"timeout,omitempty"`
+	// Your own id for it, unique among the endpoints of its application: a path may name it as `uid:ID`.
+	// Default none.
+	Uid *Uid `json:"uid,omitempty"`
 	// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
 	Url Url `json:"url"`
 }
@@ -309,6 +398,11 @@ type EndpointStatus struct {
 	Waiting int64 `json:"waiting"`
 }
 
+// EventPattern is: An event type, or a pattern in which the word `*` stands for one or more whole
+// words: `invoice.*`, `*.failed`. At most 128 characters and 4 wildcards. The dispatcher's own types
+// are matched only by patterns that begin with `stagger.`.
+type EventPattern string
+
 // EventType is: What kind of thing happened: words joined by full stops, at most 128 characters in
 // all. Those under `stagger.` are the dispatcher's own.
 type EventType string
@@ -318,6 +412,32 @@ type FailedStatus int64
 
 // Failure is: Why there was no reply.
 type Failure string
+
+// FilterTest is: A message that is not sent.
+type FilterTest struct {
+	// The channels that it is in: default none.
+	Channels []Channel `json:"channels,omitempty"`
+	// The event type.
+	EventType EventType `json:"event_type"`
+	// A filter to try: default that of the endpoint.
+	Filter *ContentFilter `json:"filter,omitempty"`
+	// Any JSON.
+	Payload Payload `json:"payload"`
+}
+
+// FilterTested is: Whether an endpoint would receive a message, and why.
+type FilterTested struct {
+	// Whether it has no channels, or the message is in one of them.
+	Channels bool `json:"channels"`
+	// Whether it subscribes to the event type.
+	EventType bool `json:"event_type"`
+	// The comparisons of the filter, in the order in which they stand.
+	Fields []ComparedField `json:"fields"`
+	// Whether the payload passes the filter; true without a filter.
+	Filter bool `json:"filter"`
+	// Whether it would receive the message: all that follows is true.
+	Receives bool `json:"receives"`
+}
 
 // HeaderValue is: The value of a header; `{message.id}`, `{event.type}` and `{attempt.number}` are
 // filled in.
@@ -353,6 +473,8 @@ type MarkedHeaderValue struct {
 
 // Message is: A message without its payload.
 type Message struct {
+	// The channels that it is in.
+	Channels []Channel `json:"channels"`
 	// The `Content-Type` that it is delivered with.
 	ContentType    string          `json:"content_type"`
 	CreatedAt      Timestamp       `json:"created_at"`
@@ -361,6 +483,8 @@ type Message struct {
 	IdempotencyKey *IdempotencyKey `json:"idempotency_key,omitempty"`
 	// Bytes of its payload.
 	Size int64 `json:"size"`
+	// The trace of its producer, which its attempts continue.
+	Traceparent *TraceParent `json:"traceparent,omitempty"`
 }
 
 // MessageId is: The name of a message: the `webhook-id` that receivers see, the same on every attempt.
@@ -383,6 +507,9 @@ type NewBatch struct {
 
 // NewMessage is: An event to deliver.
 type NewMessage struct {
+	// The channels that it is in: default none. Endpoints that name channels receive only messages in one
+	// of them.
+	Channels []Channel `json:"channels,omitempty"`
 	// The event type.
 	EventType EventType `json:"event_type"`
 	// The sender's own name for it: the same one answers with the same message. Not beside the header
@@ -390,6 +517,19 @@ type NewMessage struct {
 	IdempotencyKey *IdempotencyKey `json:"idempotency_key,omitempty"`
 	// Any JSON. It is delivered byte for byte as it stands here.
 	Payload Payload `json:"payload"`
+	// The trace of this message (W3C Trace Context), which its attempts continue: default the header
+	// `traceparent` of the request. A malformed one is ignored.
+	Traceparent *TraceParent `json:"traceparent,omitempty"`
+	// The `tracestate` beside it, of which 512 bytes are kept.
+	Tracestate *string `json:"tracestate,omitempty"`
+}
+
+// NewPortalLink is: A link to make.
+type NewPortalLink struct {
+	// The permissions of the person who opens it: default `read`.
+	Capability *PortalCapability `json:"capability,omitempty"`
+	// The time for which the link and the session behind it last, from `1m` to `7d`: default `1h`.
+	ExpiresIn *Span `json:"expires_in,omitempty"`
 }
 
 // NewSecret is: A secret to sign with from now on.
@@ -518,6 +658,24 @@ type Policy struct {
 	} `json:"throttled_backoff,omitempty"`
 }
 
+// PortalCapability is: The permissions of a person in the portal. A later one includes the earlier
+// ones.
+type PortalCapability string
+
+// PortalLinkCreated is: A link that was just made.
+type PortalLinkCreated struct {
+	Capability PortalCapability `json:"capability"`
+	// The time at which the link, and the session behind it, end.
+	ExpiresAt Timestamp    `json:"expires_at"`
+	Id        PortalLinkId `json:"id"`
+	// The address to send the person to, or to put into a frame. It opens the portal once, and is shown
+	// only here.
+	Url string `json:"url"`
+}
+
+// PortalLinkId is: The name of a link to a portal.
+type PortalLinkId string
+
 // Problem is: An error as RFC 9457 writes it.
 type Problem struct {
 	// The values that are allowed.
@@ -636,6 +794,13 @@ type TestSent struct {
 // Timestamp is: An instant as in RFC 3339; replies have UTC and milliseconds.
 type Timestamp string
 
+// TraceParent is: A trace, and the span of its producer, as W3C Trace Context writes them.
+type TraceParent string
+
+// Uid is: The caller's own id for an application or an endpoint. Where a path has their id, it may
+// have `uid:` and this one.
+type Uid string
+
 // Url is:
 type Url string
 
@@ -663,7 +828,8 @@ func (c *Client) ChangeApplication(ctx context.Context, app string, body Applica
 // are not named stay, `null` resets a setting to its default.
 //
 // A secret header keeps its value and stays secret until it is given again or removed. When the URL
-// moves to another origin, each secret header has to be given again or removed.
+// moves to another origin, each secret header has to be given again or removed, and so have
+// credentials (`auth`), except a client certificate.
 func (c *Client) ChangeEndpoint(ctx context.Context, app string, ep string, body EndpointPatch) (Endpoint, error) {
 	call := call{method: "PATCH", path: "/v1/applications/" + url.PathEscape(app) + "/endpoints/" + url.PathEscape(ep), json: body}
 	var reply Endpoint
@@ -695,6 +861,14 @@ func (c *Client) CreateKey(ctx context.Context, app string) (KeyCreated, error) 
 	return reply, err
 }
 
+// CreatePortalLink: Makes a link that opens the portal of an application once. Nothing is kept of it.
+func (c *Client) CreatePortalLink(ctx context.Context, app string, body NewPortalLink) (PortalLinkCreated, error) {
+	call := call{method: "POST", path: "/v1/applications/" + url.PathEscape(app) + "/portal-links", json: body}
+	var reply PortalLinkCreated
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
 // DeleteApplication: Deletes an application and everything of it.
 func (c *Client) DeleteApplication(ctx context.Context, app string) error {
 	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app)}
@@ -705,6 +879,29 @@ func (c *Client) DeleteApplication(ctx context.Context, app string) error {
 // DeleteEndpoint: Deletes an endpoint. Its open deliveries are cancelled.
 func (c *Client) DeleteEndpoint(ctx context.Context, app string, ep string) error {
 	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app) + "/endpoints/" + url.PathEscape(ep)}
+	_, err := c.do(ctx, call)
+	return err
+}
+
+// DeleteMessage: Deletes a message with its payload, deliveries and attempts. Open deliveries are
+// cancelled first; an attempt that is in flight may still arrive. Its idempotency key is free then.
+func (c *Client) DeleteMessage(ctx context.Context, app string, msg string) error {
+	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app) + "/messages/" + url.PathEscape(msg)}
+	_, err := c.do(ctx, call)
+	return err
+}
+
+// DeletePortalLink: Deletes a link: it opens nothing any more, and the session behind it ends now.
+func (c *Client) DeletePortalLink(ctx context.Context, app string, link string) error {
+	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app) + "/portal-links/" + url.PathEscape(link)}
+	_, err := c.do(ctx, call)
+	return err
+}
+
+// DeletePortalLinks: Deletes all links to the portal of an application: none opens it any more, and
+// all sessions end now.
+func (c *Client) DeletePortalLinks(ctx context.Context, app string) error {
+	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app) + "/portal-links"}
 	_, err := c.do(ctx, call)
 	return err
 }
@@ -978,7 +1175,7 @@ func (c *Client) SendMessage(ctx context.Context, app string, body NewMessage, i
 
 // SendRawMessage: Accepts a message whose payload is the whole body, of any type.
 //
-// Names of the query: event_type.
+// Names of the query: event_type, channels.
 //
 // An empty idempotency key stands for a new one.
 func (c *Client) SendRawMessage(ctx context.Context, app string, query url.Values, body []byte, contentType string, idempotencyKey string) (AcceptedMessage, error) {
@@ -993,6 +1190,15 @@ func (c *Client) SendRawMessage(ctx context.Context, app string, query url.Value
 func (c *Client) TestEndpoint(ctx context.Context, app string, ep string) (TestSent, error) {
 	call := call{method: "POST", path: "/v1/applications/" + url.PathEscape(app) + "/endpoints/" + url.PathEscape(ep) + "/test"}
 	var reply TestSent
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
+// TestFilter: Asks whether an endpoint would receive a message, and why. Nothing is sent. A filter can
+// be tried before it is saved.
+func (c *Client) TestFilter(ctx context.Context, app string, ep string, body FilterTest) (FilterTested, error) {
+	call := call{method: "POST", path: "/v1/applications/" + url.PathEscape(app) + "/endpoints/" + url.PathEscape(ep) + "/filter-test", json: body}
+	var reply FilterTested
 	err := c.doJSON(ctx, call, &reply)
 	return reply, err
 }

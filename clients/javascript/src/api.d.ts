@@ -22,10 +22,14 @@ export interface AcceptedMessage {
 export interface Application {
   created_at: Timestamp;
   id: ApplicationId;
+  /** Texts by name, for the caller's own use. */
+  metadata: Record<string, string>;
   /** A name for people. */
   name: string;
   /** The most attempts in flight for all its endpoints together. */
   slots: number;
+  /** The caller's own id for it. */
+  uid?: Uid | null;
 }
 
 /** An application that was just made. */
@@ -39,18 +43,29 @@ export type ApplicationId = string;
 
 /** The settings of an application. */
 export interface ApplicationPatch {
+  /** Texts by name, for your own use: at most 20, of 512 bytes each. */
+  metadata?: Record<string, string> | null;
   /** A name for people. */
   name?: string;
   /** The most attempts in flight for all its endpoints together: default 256. */
   slots?: number | null;
+  /** Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none. */
+  uid?: Uid | null;
 }
+
+/** The name of an application, or `uid:` and the id that you gave it. */
+export type ApplicationPathId = string;
 
 /** The settings of an application. */
 export interface ApplicationSettings {
+  /** Texts by name, for your own use: at most 20, of 512 bytes each. */
+  metadata?: Record<string, string> | null;
   /** A name for people. */
   name: string;
   /** The most attempts in flight for all its endpoints together: default 256. */
   slots?: number | null;
+  /** Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none. */
+  uid?: Uid | null;
 }
 
 /** One request to an endpoint, and its result. */
@@ -108,6 +123,49 @@ export interface AuditLog {
 
 export type Bytes = string;
 
+/** A channel of messages, such as a customer or a project. */
+export type Channel = string;
+
+/** The place of the client's id and secret in a request for a token. */
+export type ClientAuth = 'header' | 'body';
+
+/** The comparisons of one field. */
+export interface ComparedField {
+  /**
+   * The kind of value that was found: `missing`, `null`, `boolean`, `number`, `string`, or `array
+   * or object`.
+   */
+  found: string;
+  /** Whether all comparisons of the field hold. */
+  passed: boolean;
+  /** The JSON pointer of the field. */
+  path: string;
+}
+
+/**
+ * A filter on the payload: `all`, `any` or `not` of rules, or a comparison of the field at `path`.
+ * At most 32 comparisons, nested 8 deep, 8 KiB in all. A payload that is not JSON passes no filter.
+ */
+export type ContentFilter = {
+  all: Array<ContentFilter>;
+} | {
+  any: Array<ContentFilter>;
+} | {
+  not: ContentFilter;
+} | {
+  eq?: boolean | number | string | null;
+  exists?: boolean;
+  ge?: number | string;
+  gt?: number | string;
+  in?: Array<boolean | number | string | null>;
+  le?: number | string;
+  lt?: number | string;
+  ne?: boolean | number | string | null;
+  /** A JSON pointer (RFC 6901) of at most 16 steps. */
+  path: string;
+  prefix?: string;
+};
+
 /** All deliveries of a message. */
 export interface Deliveries {
   /** In the order of their endpoints. */
@@ -161,17 +219,25 @@ export type Ending = 'attempts_exhausted' | 'deadline_exceeded' | 'permanent' | 
 
 /** An endpoint: where messages go, how, and how it stands. */
 export interface Endpoint {
+  /** Its credentials, without their secrets. */
+  auth?: EndpointAuthView | null;
+  /** The channels that it receives; none means all messages. */
+  channels: Array<Channel>;
   /** The most attempts in flight. */
   concurrency: number;
   created_at: Timestamp;
   description: string;
   /** The time for which all attempts must fail before it is disabled. */
   disable_after: Span;
-  /** The types that it gets; none means all. */
-  events: Array<EventType>;
+  /** The types that it gets, as patterns; none means all. */
+  events: Array<EventPattern>;
+  /** The filter that payloads must pass, if there is one. */
+  filter?: ContentFilter | null;
   /** The headers of every attempt. Secret values are shown as `********`. */
   headers: Record<string, string>;
   id: EndpointId;
+  /** Texts by name, for the caller's own use. */
+  metadata: Record<string, string>;
   /** Whether messages arrive in the order in which they were accepted. */
   ordered: boolean;
   /** Statuses that end a delivery immediately. */
@@ -184,8 +250,62 @@ export interface Endpoint {
   status?: EndpointStatus | null;
   /** The longest time that one attempt may take. */
   timeout: Span;
+  /** The caller's own id for it. */
+  uid?: Uid | null;
   updated_at: Timestamp;
   url: string;
+}
+
+/**
+ * The credentials with which attempts authenticate, besides the signature. Secrets are never shown
+ * again; a patch keeps those that it does not give, unless the kind changes, or their address moves
+ * to another origin.
+ */
+export type EndpointAuth = {
+  /** At most 1024 characters. */
+  password: string;
+  type: 'basic';
+  /** At most 255 characters, no colon. */
+  username: string;
+} | {
+  /** At most 4096 visible ASCII characters. */
+  token: string;
+  type: 'bearer';
+} | {
+  /** The audience to ask for, where the server wants one. */
+  audience?: string | null;
+  /** The place of the client's id and secret: `header` (default) or `body`. */
+  client_auth?: ClientAuth | null;
+  client_id: string;
+  /** At most 1024 characters. */
+  client_secret: string;
+  /** The scope to ask for: words with blanks between them. */
+  scope?: string | null;
+  /** The token endpoint: an https address, which the egress guard checks like the endpoint's own. */
+  token_url: Url;
+  type: 'oauth2';
+} | {
+  /** The only authorities to trust in the receiver's certificate, as PEM: default the node's. */
+  ca?: string | null;
+  /** The certificate, then its intermediates, as PEM. */
+  certificate: string;
+  /** The private key of the certificate, as PEM without a passphrase. */
+  key: string;
+  type: 'mtls';
+};
+
+/** The credentials of an endpoint without their secrets. */
+export interface EndpointAuthView {
+  audience?: string | null;
+  ca?: string | null;
+  certificate?: string | null;
+  client_auth?: ClientAuth | null;
+  client_id?: string | null;
+  scope?: string | null;
+  token_url?: string | null;
+  /** The kind: `basic`, `bearer`, `oauth2` or `mtls`. */
+  type: string;
+  username?: string | null;
 }
 
 /** An endpoint that was just made. */
@@ -218,6 +338,9 @@ export type EndpointId = string;
 
 /** The settings of an endpoint. A setting that is left out or `null` has its default. */
 export interface EndpointPatch {
+  auth?: EndpointAuth | null;
+  /** The channels that it receives: none means all messages, others mean messages in one of them. */
+  channels?: Array<Channel> | null;
   /** The most attempts in flight: default 16. */
   concurrency?: number | null;
   /** A description for people. */
@@ -227,10 +350,14 @@ export interface EndpointPatch {
    * `5d`.
    */
   disable_after?: Span | null;
-  /** The types that it gets; none means all but the dispatcher's own. */
-  events?: Array<EventType> | null;
+  /** The types that it gets, as patterns; none means all but the dispatcher's own. */
+  events?: Array<EventPattern> | null;
+  /** The filter that payloads must pass: default none. A patch replaces it as a whole. */
+  filter?: ContentFilter | null;
   /** Additional headers of every attempt, at most 32. */
   headers?: Record<string, HeaderValue> | null;
+  /** Texts by name, for your own use: at most 20, of 512 bytes each. */
+  metadata?: Record<string, string> | null;
   /**
    * Whether messages are sent in the order in which they were accepted. A failed one holds up those
    * after it. Default `false`.
@@ -248,12 +375,23 @@ export interface EndpointPatch {
   recovery?: Recovery | null;
   /** The longest time that one attempt may take, from `1s` to `120s`: default `30s`. */
   timeout?: Span | null;
+  /**
+   * Your own id for it, unique among the endpoints of its application: a path may name it as
+   * `uid:ID`. Default none.
+   */
+  uid?: Uid | null;
   /** The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. */
   url?: Url;
 }
 
+/** The name of an endpoint, or `uid:` and the id that you gave it. */
+export type EndpointPathId = string;
+
 /** The settings of an endpoint. A setting that is left out or `null` has its default. */
 export interface EndpointSettings {
+  auth?: EndpointAuth | null;
+  /** The channels that it receives: none means all messages, others mean messages in one of them. */
+  channels?: Array<Channel> | null;
   /** The most attempts in flight: default 16. */
   concurrency?: number | null;
   /** A description for people. */
@@ -263,10 +401,14 @@ export interface EndpointSettings {
    * `5d`.
    */
   disable_after?: Span | null;
-  /** The types that it gets; none means all but the dispatcher's own. */
-  events?: Array<EventType> | null;
+  /** The types that it gets, as patterns; none means all but the dispatcher's own. */
+  events?: Array<EventPattern> | null;
+  /** The filter that payloads must pass: default none. A patch replaces it as a whole. */
+  filter?: ContentFilter | null;
   /** Additional headers of every attempt, at most 32. */
   headers?: Record<string, HeaderValue> | null;
+  /** Texts by name, for your own use: at most 20, of 512 bytes each. */
+  metadata?: Record<string, string> | null;
   /**
    * Whether messages are sent in the order in which they were accepted. A failed one holds up those
    * after it. Default `false`.
@@ -286,6 +428,11 @@ export interface EndpointSettings {
   secret?: SecretText | null;
   /** The longest time that one attempt may take, from `1s` to `120s`: default `30s`. */
   timeout?: Span | null;
+  /**
+   * Your own id for it, unique among the endpoints of its application: a path may name it as
+   * `uid:ID`. Default none.
+   */
+  uid?: Uid | null;
   /** The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. */
   url: Url;
 }
@@ -317,6 +464,13 @@ export interface EndpointStatus {
 }
 
 /**
+ * An event type, or a pattern in which the word `*` stands for one or more whole words:
+ * `invoice.*`, `*.failed`. At most 128 characters and 4 wildcards. The dispatcher's own types are
+ * matched only by patterns that begin with `stagger.`.
+ */
+export type EventPattern = string;
+
+/**
  * What kind of thing happened: words joined by full stops, at most 128 characters in all. Those
  * under `stagger.` are the dispatcher's own.
  */
@@ -326,7 +480,33 @@ export type EventType = string;
 export type FailedStatus = number;
 
 /** Why there was no reply. */
-export type Failure = 'resolve' | 'connect' | 'tls' | 'timeout' | 'transport' | 'egress' | 'unbuildable' | 'stopped' | 'local';
+export type Failure = 'resolve' | 'connect' | 'tls' | 'timeout' | 'transport' | 'egress' | 'unbuildable' | 'stopped' | 'local' | 'token';
+
+/** A message that is not sent. */
+export interface FilterTest {
+  /** The channels that it is in: default none. */
+  channels?: Array<Channel> | null;
+  /** The event type. */
+  event_type: EventType;
+  /** A filter to try: default that of the endpoint. */
+  filter?: ContentFilter | null;
+  /** Any JSON. */
+  payload: Payload;
+}
+
+/** Whether an endpoint would receive a message, and why. */
+export interface FilterTested {
+  /** Whether it has no channels, or the message is in one of them. */
+  channels: boolean;
+  /** Whether it subscribes to the event type. */
+  event_type: boolean;
+  /** The comparisons of the filter, in the order in which they stand. */
+  fields: Array<ComparedField>;
+  /** Whether the payload passes the filter; true without a filter. */
+  filter: boolean;
+  /** Whether it would receive the message: all that follows is true. */
+  receives: boolean;
+}
 
 /** The value of a header; `{message.id}`, `{event.type}` and `{attempt.number}` are filled in. */
 export type HeaderValue = string | MarkedHeaderValue;
@@ -363,6 +543,8 @@ export interface MarkedHeaderValue {
 
 /** A message without its payload. */
 export interface Message {
+  /** The channels that it is in. */
+  channels: Array<Channel>;
   /** The `Content-Type` that it is delivered with. */
   content_type: string;
   created_at: Timestamp;
@@ -371,6 +553,8 @@ export interface Message {
   idempotency_key?: IdempotencyKey | null;
   /** Bytes of its payload. */
   size: number;
+  /** The trace of its producer, which its attempts continue. */
+  traceparent?: TraceParent | null;
 }
 
 /** The name of a message: the `webhook-id` that receivers see, the same on every attempt. */
@@ -393,6 +577,11 @@ export interface NewBatch {
 
 /** An event to deliver. */
 export interface NewMessage {
+  /**
+   * The channels that it is in: default none. Endpoints that name channels receive only messages in
+   * one of them.
+   */
+  channels?: Array<Channel> | null;
   /** The event type. */
   event_type: EventType;
   /**
@@ -402,6 +591,21 @@ export interface NewMessage {
   idempotency_key?: IdempotencyKey | null;
   /** Any JSON. It is delivered byte for byte as it stands here. */
   payload: Payload;
+  /**
+   * The trace of this message (W3C Trace Context), which its attempts continue: default the header
+   * `traceparent` of the request. A malformed one is ignored.
+   */
+  traceparent?: TraceParent | null;
+  /** The `tracestate` beside it, of which 512 bytes are kept. */
+  tracestate?: string | null;
+}
+
+/** A link to make. */
+export interface NewPortalLink {
+  /** The permissions of the person who opens it: default `read`. */
+  capability?: PortalCapability;
+  /** The time for which the link and the session behind it last, from `1m` to `7d`: default `1h`. */
+  expires_in?: Span | null;
 }
 
 /** A secret to sign with from now on. */
@@ -575,6 +779,25 @@ export interface Policy {
   };
 }
 
+/** The permissions of a person in the portal. A later one includes the earlier ones. */
+export type PortalCapability = 'read' | 'manage';
+
+/** A link that was just made. */
+export interface PortalLinkCreated {
+  capability: PortalCapability;
+  /** The time at which the link, and the session behind it, end. */
+  expires_at: Timestamp;
+  id: PortalLinkId;
+  /**
+   * The address to send the person to, or to put into a frame. It opens the portal once, and is
+   * shown only here.
+   */
+  url: string;
+}
+
+/** The name of a link to a portal. */
+export type PortalLinkId = string;
+
 /** An error as RFC 9457 writes it. */
 export interface Problem {
   /** The values that are allowed. */
@@ -699,6 +922,15 @@ export interface TestSent {
 /** An instant as in RFC 3339; replies have UTC and milliseconds. */
 export type Timestamp = string;
 
+/** A trace, and the span of its producer, as W3C Trace Context writes them. */
+export type TraceParent = string;
+
+/**
+ * The caller's own id for an application or an endpoint. Where a path has their id, it may have
+ * `uid:` and this one.
+ */
+export type Uid = string;
+
 export type Url = string;
 
 /** What an attempt's outcome means for what happens next. */
@@ -717,7 +949,8 @@ export declare class ApiMethods {
    * named stay, `null` resets a setting to its default.
    *
    * A secret header keeps its value and stays secret until it is given again or removed. When the
-   * URL moves to another origin, each secret header has to be given again or removed.
+   * URL moves to another origin, each secret header has to be given again or removed, and so have
+   * credentials (`auth`), except a client certificate.
    */
   changeEndpoint(app: string, ep: string, body: EndpointPatch): Promise<Endpoint>;
   /** Makes an application, with its first key. */
@@ -726,10 +959,24 @@ export declare class ApiMethods {
   createEndpoint(app: string, body: EndpointSettings): Promise<EndpointCreated>;
   /** Makes a further key for an application. */
   createKey(app: string): Promise<KeyCreated>;
+  /** Makes a link that opens the portal of an application once. Nothing is kept of it. */
+  createPortalLink(app: string, body: NewPortalLink): Promise<PortalLinkCreated>;
   /** Deletes an application and everything of it. */
   deleteApplication(app: string): Promise<void>;
   /** Deletes an endpoint. Its open deliveries are cancelled. */
   deleteEndpoint(app: string, ep: string): Promise<void>;
+  /**
+   * Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled
+   * first; an attempt that is in flight may still arrive. Its idempotency key is free then.
+   */
+  deleteMessage(app: string, msg: string): Promise<void>;
+  /** Deletes a link: it opens nothing any more, and the session behind it ends now. */
+  deletePortalLink(app: string, link: string): Promise<void>;
+  /**
+   * Deletes all links to the portal of an application: none opens it any more, and all sessions end
+   * now.
+   */
+  deletePortalLinks(app: string): Promise<void>;
   /** Disables an endpoint. Its deliveries wait. */
   disableEndpoint(app: string, ep: string): Promise<void>;
   /**
@@ -820,7 +1067,12 @@ export declare class ApiMethods {
    */
   sendMessage(app: string, body: NewMessage, options?: { idempotencyKey?: string }): Promise<AcceptedMessage>;
   /** Accepts a message whose payload is the whole body, of any type. */
-  sendRawMessage(app: string, body: Uint8Array | string, options: { contentType?: string; eventType: EventType; idempotencyKey?: string }): Promise<AcceptedMessage>;
+  sendRawMessage(app: string, body: Uint8Array | string, options: { contentType?: string; eventType: EventType; channels?: string; idempotencyKey?: string }): Promise<AcceptedMessage>;
   /** Sends a test event of the type `stagger.test` to one endpoint, whatever types it asked for. */
   testEndpoint(app: string, ep: string): Promise<TestSent>;
+  /**
+   * Asks whether an endpoint would receive a message, and why. Nothing is sent. A filter can be
+   * tried before it is saved.
+   */
+  testFilter(app: string, ep: string, body: FilterTest): Promise<FilterTested>;
 }

@@ -31,7 +31,8 @@ export class ApiMethods {
    * named stay, `null` resets a setting to its default.
    *
    * A secret header keeps its value and stays secret until it is given again or removed. When the
-   * URL moves to another origin, each secret header has to be given again or removed.
+   * URL moves to another origin, each secret header has to be given again or removed, and so have
+   * credentials (`auth`), except a client certificate.
    */
   changeEndpoint(app, ep, body) {
     return this.transport.call('PATCH', `/v1/applications/${pathSegment(app)}/endpoints/${pathSegment(ep)}`, {
@@ -63,6 +64,14 @@ export class ApiMethods {
     });
   }
 
+  /** Makes a link that opens the portal of an application once. Nothing is kept of it. */
+  createPortalLink(app, body) {
+    return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/portal-links`, {
+      reply: 'json',
+      json: body,
+    });
+  }
+
   /** Deletes an application and everything of it. */
   deleteApplication(app) {
     return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}`, {
@@ -73,6 +82,33 @@ export class ApiMethods {
   /** Deletes an endpoint. Its open deliveries are cancelled. */
   deleteEndpoint(app, ep) {
     return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}/endpoints/${pathSegment(ep)}`, {
+      reply: 'nothing',
+    });
+  }
+
+  /**
+   * Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled
+   * first; an attempt that is in flight may still arrive. Its idempotency key is free then.
+   */
+  deleteMessage(app, msg) {
+    return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}/messages/${pathSegment(msg)}`, {
+      reply: 'nothing',
+    });
+  }
+
+  /** Deletes a link: it opens nothing any more, and the session behind it ends now. */
+  deletePortalLink(app, link) {
+    return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}/portal-links/${pathSegment(link)}`, {
+      reply: 'nothing',
+    });
+  }
+
+  /**
+   * Deletes all links to the portal of an application: none opens it any more, and all sessions end
+   * now.
+   */
+  deletePortalLinks(app) {
+    return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}/portal-links`, {
       reply: 'nothing',
     });
   }
@@ -330,7 +366,7 @@ export class ApiMethods {
   sendRawMessage(app, body, options = {}) {
     return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/messages/raw`, {
       reply: 'json',
-      query: { event_type: options.eventType },
+      query: { event_type: options.eventType, channels: options.channels },
       bytes: body,
       contentType: options.contentType ?? 'application/octet-stream',
       takesKey: true,
@@ -342,6 +378,17 @@ export class ApiMethods {
   testEndpoint(app, ep) {
     return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/endpoints/${pathSegment(ep)}/test`, {
       reply: 'json',
+    });
+  }
+
+  /**
+   * Asks whether an endpoint would receive a message, and why. Nothing is sent. A filter can be
+   * tried before it is saved.
+   */
+  testFilter(app, ep, body) {
+    return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/endpoints/${pathSegment(ep)}/filter-test`, {
+      reply: 'json',
+      json: body,
     });
   }
 }

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use super::auth_document::AuthDocument;
 use super::encoding::Unreadable;
-use super::encryption::{EncryptionKeys, Place, SecretField};
+use super::encryption::{EncryptionKeys, SecretField, SecretPlace};
 
 /// The document of an application.
 pub(super) fn of_application(
@@ -410,9 +410,9 @@ impl<'k> Sealer<'k> {
         self.keys.open(value, &self.place(field))
     }
 
-    const fn place<'f>(&self, field: &'f str) -> Place<'f> {
+    const fn place<'f>(&self, field: &'f str) -> SecretPlace<'f> {
         let (application, endpoint) = (*self.application.as_uuid(), *self.endpoint.as_uuid());
-        Place { application, endpoint, field }
+        SecretPlace { application, endpoint, field }
     }
 }
 

@@ -90,7 +90,11 @@ impl EncryptionKeys {
     }
 
     /// Encrypts a text, if there is a key that writes.
-    pub(super) fn seal(&self, text: &str, place: &Place<'_>) -> Result<SecretField, Unreadable> {
+    pub(super) fn seal(
+        &self,
+        text: &str,
+        place: &SecretPlace<'_>,
+    ) -> Result<SecretField, Unreadable> {
         let Some(key) = self.writer() else { return Ok(SecretField::Plain(text.to_owned())) };
         let mut nonce = [0; NONCE_LEN];
         rng::fill(&mut nonce).map_err(Unreadable::new)?;
@@ -107,7 +111,11 @@ impl EncryptionKeys {
     }
 
     /// Decrypts a text, if it is encrypted.
-    pub(super) fn open(&self, field: SecretField, place: &Place<'_>) -> Result<String, Unreadable> {
+    pub(super) fn open(
+        &self,
+        field: SecretField,
+        place: &SecretPlace<'_>,
+    ) -> Result<String, Unreadable> {
         let sealed = match field {
             SecretField::Plain(text) => return Ok(text),
             SecretField::Sealed { sealed } => sealed,
@@ -188,20 +196,20 @@ pub(super) enum SecretField {
 
 /// The place of a secret text, which encryption binds it to.
 #[derive(Debug)]
-pub(super) struct Place<'p> {
+pub(super) struct SecretPlace<'p> {
     pub(super) application: uuid::Uuid,
     pub(super) endpoint: uuid::Uuid,
     pub(super) field: &'p str,
 }
 
-impl Place<'_> {
+impl SecretPlace<'_> {
     /// Two ids of one length, and a field after them: no two places have the same bytes.
     fn bytes(&self) -> Vec<u8> {
         [self.application.as_bytes(), self.endpoint.as_bytes(), self.field.as_bytes()].concat()
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for SecretPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of endpoint {}", self.field, self.endpoint.simple())
     }
@@ -222,9 +230,9 @@ mod tests {
         EncryptionKeys::parse(text).unwrap()
     }
 
-    fn place(endpoint: u128, field: &str) -> Place<'_> {
+    fn place(endpoint: u128, field: &str) -> SecretPlace<'_> {
         let (application, endpoint) = (Uuid::from_u128(1), Uuid::from_u128(endpoint));
-        Place { application, endpoint, field }
+        SecretPlace { application, endpoint, field }
     }
 
     fn sealed(field: &SecretField) -> String {
@@ -240,7 +248,7 @@ mod tests {
         let field = keys.seal("hunter2", &place(2, "secrets.0")).unwrap();
         let text = sealed(&field);
         assert!(!text.contains("hunter2") && !text.contains(&STANDARD_NO_PAD.encode("hunter2")));
-        let open = |place: &Place<'_>, sealed: &str| {
+        let open = |place: &SecretPlace<'_>, sealed: &str| {
             keys.open(SecretField::Sealed { sealed: sealed.to_owned() }, place)
         };
         assert_eq!(open(&place(2, "secrets.0"), &text).unwrap(), "hunter2");

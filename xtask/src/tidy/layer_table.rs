@@ -189,9 +189,10 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/sender/src/",
         &[
-            &["secret", "ranges", "header", "send_failure", "connection", "reply"],
-            &["signer", "guard", "pool", "resolver", "tcp", "tls", "token_cache"],
-            &["address", "verifier", "egress_proxy"],
+            &["secret", "ranges", "header", "send_failure", "connection"],
+            &["signer", "guard", "pool", "resolver", "tcp", "tls", "token_cache", "reply"],
+            &["address", "verifier"],
+            &["egress_proxy"],
             &["credentials"],
             &["request", "dial"],
             &["token_fetch"],

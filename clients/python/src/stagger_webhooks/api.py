@@ -57,7 +57,7 @@ class ApiMethods:
 
         A secret header keeps its value and stays secret until it is given again or removed.
         When the URL moves to another origin, each secret header has to be given again or
-        removed.
+        removed, and so have credentials (`auth`), except a client certificate.
         """
         return self._transport.call(  # type: ignore[no-any-return]
             "PATCH",
@@ -102,6 +102,19 @@ class ApiMethods:
             reply="json",
         )
 
+    def create_portal_link(
+        self,
+        app: str,
+        body: models.NewPortalLink,
+    ) -> models.PortalLinkCreated:
+        """Makes a link that opens the portal of an application once. Nothing is kept of it."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "POST",
+            f"/v1/applications/{path_segment(app)}/portal-links",
+            json_body=body,
+            reply="json",
+        )
+
     def delete_application(
         self,
         app: str,
@@ -122,6 +135,46 @@ class ApiMethods:
         return self._transport.call(  # type: ignore[no-any-return]
             "DELETE",
             f"/v1/applications/{path_segment(app)}/endpoints/{path_segment(ep)}",
+            reply="nothing",
+        )
+
+    def delete_message(
+        self,
+        app: str,
+        msg: str,
+    ) -> None:
+        """Deletes a message with its payload, deliveries and attempts. Open deliveries are
+        cancelled first; an attempt that is in flight may still arrive. Its idempotency key
+        is free then.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "DELETE",
+            f"/v1/applications/{path_segment(app)}/messages/{path_segment(msg)}",
+            reply="nothing",
+        )
+
+    def delete_portal_link(
+        self,
+        app: str,
+        link: str,
+    ) -> None:
+        """Deletes a link: it opens nothing any more, and the session behind it ends now."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "DELETE",
+            f"/v1/applications/{path_segment(app)}/portal-links/{path_segment(link)}",
+            reply="nothing",
+        )
+
+    def delete_portal_links(
+        self,
+        app: str,
+    ) -> None:
+        """Deletes all links to the portal of an application: none opens it any more, and all
+        sessions end now.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "DELETE",
+            f"/v1/applications/{path_segment(app)}/portal-links",
             reply="nothing",
         )
 
@@ -538,6 +591,7 @@ class ApiMethods:
         body: bytes,
         *,
         event_type: models.EventType,
+        channels: Optional[str] = None,
         content_type: str = "application/octet-stream",
         idempotency_key: Optional[str] = None,
     ) -> models.AcceptedMessage:
@@ -545,7 +599,7 @@ class ApiMethods:
         return self._transport.call(  # type: ignore[no-any-return]
             "POST",
             f"/v1/applications/{path_segment(app)}/messages/raw",
-            query={"event_type": event_type},
+            query={"event_type": event_type, "channels": channels},
             bytes_body=body,
             content_type=content_type,
             takes_key=True,
@@ -564,5 +618,21 @@ class ApiMethods:
         return self._transport.call(  # type: ignore[no-any-return]
             "POST",
             f"/v1/applications/{path_segment(app)}/endpoints/{path_segment(ep)}/test",
+            reply="json",
+        )
+
+    def test_filter(
+        self,
+        app: str,
+        ep: str,
+        body: models.FilterTest,
+    ) -> models.FilterTested:
+        """Asks whether an endpoint would receive a message, and why. Nothing is sent. A filter
+        can be tried before it is saved.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "POST",
+            f"/v1/applications/{path_segment(app)}/endpoints/{path_segment(ep)}/filter-test",
+            json_body=body,
             reply="json",
         )

@@ -26,28 +26,42 @@ class AcceptedMessage(TypedDict):
     repeated: bool
 
 
-class Application(TypedDict):
-    """An application."""
-
+class _ApplicationRequired(TypedDict):
     created_at: Timestamp
     id: ApplicationId
+    # Texts by name, for the caller's own use.
+    metadata: Dict[str, str]
     # A name for people.
     name: str
     # The most attempts in flight for all its endpoints together.
     slots: int
 
 
-class ApplicationCreated(TypedDict):
-    """An application that was just made."""
+class Application(_ApplicationRequired, total=False):
+    """An application."""
 
+    # The caller's own id for it.
+    uid: Optional[Uid]
+
+
+class _ApplicationCreatedRequired(TypedDict):
     created_at: Timestamp
     id: ApplicationId
+    # Texts by name, for the caller's own use.
+    metadata: Dict[str, str]
     # A name for people.
     name: str
     # The most attempts in flight for all its endpoints together.
     slots: int
     # Its first key. It is shown only here.
     key: str
+
+
+class ApplicationCreated(_ApplicationCreatedRequired, total=False):
+    """An application that was just made."""
+
+    # The caller's own id for it.
+    uid: Optional[Uid]
 
 # The name of an application.
 ApplicationId = str
@@ -56,10 +70,18 @@ ApplicationId = str
 class ApplicationPatch(TypedDict, total=False):
     """The settings of an application."""
 
+    # Texts by name, for your own use: at most 20, of 512 bytes each.
+    metadata: Optional[Dict[str, str]]
     # A name for people.
     name: str
     # The most attempts in flight for all its endpoints together: default 256.
     slots: Optional[int]
+    # Your own id for it, unique among applications: a path may name it as `uid:ID`. Default
+    # none.
+    uid: Optional[Uid]
+
+# The name of an application, or `uid:` and the id that you gave it.
+ApplicationPathId = str
 
 
 class _ApplicationSettingsRequired(TypedDict):
@@ -70,8 +92,13 @@ class _ApplicationSettingsRequired(TypedDict):
 class ApplicationSettings(_ApplicationSettingsRequired, total=False):
     """The settings of an application."""
 
+    # Texts by name, for your own use: at most 20, of 512 bytes each.
+    metadata: Optional[Dict[str, str]]
     # The most attempts in flight for all its endpoints together: default 256.
     slots: Optional[int]
+    # Your own id for it, unique among applications: a path may name it as `uid:ID`. Default
+    # none.
+    uid: Optional[Uid]
 
 
 class _AttemptRequired(TypedDict):
@@ -133,6 +160,29 @@ class AuditLog(TypedDict):
 
 Bytes = str
 
+# A channel of messages, such as a customer or a project.
+Channel = str
+
+# The place of the client's id and secret in a request for a token.
+ClientAuth = Literal["header", "body"]
+
+
+class ComparedField(TypedDict):
+    """The comparisons of one field."""
+
+    # The kind of value that was found: `missing`, `null`, `boolean`, `number`, `string`, or
+    # `array or object`.
+    found: str
+    # Whether all comparisons of the field hold.
+    passed: bool
+    # The JSON pointer of the field.
+    path: str
+
+# A filter on the payload: `all`, `any` or `not` of rules, or a comparison of the field at
+# `path`. At most 32 comparisons, nested 8 deep, 8 KiB in all. A payload that is not JSON
+# passes no filter.
+ContentFilter = Dict[str, Any]
+
 
 class Deliveries(TypedDict):
     """All deliveries of a message."""
@@ -181,17 +231,21 @@ Ending = Literal["attempts_exhausted", "deadline_exceeded", "permanent", "hint_f
 
 
 class _EndpointRequired(TypedDict):
+    # The channels that it receives; none means all messages.
+    channels: List[Channel]
     # The most attempts in flight.
     concurrency: int
     created_at: Timestamp
     description: str
     # The time for which all attempts must fail before it is disabled.
     disable_after: Span
-    # The types that it gets; none means all.
-    events: List[EventType]
+    # The types that it gets, as patterns; none means all.
+    events: List[EventPattern]
     # The headers of every attempt. Secret values are shown as `********`.
     headers: Dict[str, str]
     id: EndpointId
+    # Texts by name, for the caller's own use.
+    metadata: Dict[str, str]
     # Whether messages arrive in the order in which they were accepted.
     ordered: bool
     # Statuses that end a delivery immediately.
@@ -207,24 +261,57 @@ class _EndpointRequired(TypedDict):
 class Endpoint(_EndpointRequired, total=False):
     """An endpoint: where messages go, how, and how it stands."""
 
+    # Its credentials, without their secrets.
+    auth: Optional[EndpointAuthView]
+    # The filter that payloads must pass, if there is one.
+    filter: Optional[ContentFilter]
     # The most attempts a second, if there is a cap.
     rate: Optional[int]
     # Nothing while the endpoint is being made or deleted.
     status: Optional[EndpointStatus]
+    # The caller's own id for it.
+    uid: Optional[Uid]
+
+# The credentials with which attempts authenticate, besides the signature. Secrets are never
+# shown again; a patch keeps those that it does not give, unless the kind changes, or their
+# address moves to another origin.
+EndpointAuth = Dict[str, Any]
+
+
+class _EndpointAuthViewRequired(TypedDict):
+    # The kind: `basic`, `bearer`, `oauth2` or `mtls`.
+    type: str
+
+
+class EndpointAuthView(_EndpointAuthViewRequired, total=False):
+    """The credentials of an endpoint without their secrets."""
+
+    audience: Optional[str]
+    ca: Optional[str]
+    certificate: Optional[str]
+    client_auth: Optional[ClientAuth]
+    client_id: Optional[str]
+    scope: Optional[str]
+    token_url: Optional[str]
+    username: Optional[str]
 
 
 class _EndpointCreatedRequired(TypedDict):
+    # The channels that it receives; none means all messages.
+    channels: List[Channel]
     # The most attempts in flight.
     concurrency: int
     created_at: Timestamp
     description: str
     # The time for which all attempts must fail before it is disabled.
     disable_after: Span
-    # The types that it gets; none means all.
-    events: List[EventType]
+    # The types that it gets, as patterns; none means all.
+    events: List[EventPattern]
     # The headers of every attempt. Secret values are shown as `********`.
     headers: Dict[str, str]
     id: EndpointId
+    # Texts by name, for the caller's own use.
+    metadata: Dict[str, str]
     # Whether messages arrive in the order in which they were accepted.
     ordered: bool
     # Statuses that end a delivery immediately.
@@ -242,10 +329,16 @@ class _EndpointCreatedRequired(TypedDict):
 class EndpointCreated(_EndpointCreatedRequired, total=False):
     """An endpoint that was just made."""
 
+    # Its credentials, without their secrets.
+    auth: Optional[EndpointAuthView]
+    # The filter that payloads must pass, if there is one.
+    filter: Optional[ContentFilter]
     # The most attempts a second, if there is a cap.
     rate: Optional[int]
     # Nothing while the endpoint is being made or deleted.
     status: Optional[EndpointStatus]
+    # The caller's own id for it.
+    uid: Optional[Uid]
     # The public key with which receivers verify an ed25519 signature; an HMAC is verified with
     # the secret itself.
     public_key: Optional[str]
@@ -265,6 +358,10 @@ EndpointId = str
 class EndpointPatch(TypedDict, total=False):
     """The settings of an endpoint. A setting that is left out or `null` has its default."""
 
+    auth: Optional[EndpointAuth]
+    # The channels that it receives: none means all messages, others mean messages in one of
+    # them.
+    channels: Optional[List[Channel]]
     # The most attempts in flight: default 16.
     concurrency: Optional[int]
     # A description for people.
@@ -272,10 +369,14 @@ class EndpointPatch(TypedDict, total=False):
     # The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
     # default `5d`.
     disable_after: Optional[Span]
-    # The types that it gets; none means all but the dispatcher's own.
-    events: Optional[List[EventType]]
+    # The types that it gets, as patterns; none means all but the dispatcher's own.
+    events: Optional[List[EventPattern]]
+    # The filter that payloads must pass: default none. A patch replaces it as a whole.
+    filter: Optional[ContentFilter]
     # Additional headers of every attempt, at most 32.
     headers: Optional[Dict[str, HeaderValue]]
+    # Texts by name, for your own use: at most 20, of 512 bytes each.
+    metadata: Optional[Dict[str, str]]
     # Whether messages are sent in the order in which they were accepted. A failed one holds up
     # those after it. Default `false`.
     ordered: Optional[bool]
@@ -289,8 +390,14 @@ class EndpointPatch(TypedDict, total=False):
     recovery: Optional[Recovery]
     # The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     timeout: Optional[Span]
+    # Your own id for it, unique among the endpoints of its application: a path may name it as
+    # `uid:ID`. Default none.
+    uid: Optional[Uid]
     # The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
     url: Url
+
+# The name of an endpoint, or `uid:` and the id that you gave it.
+EndpointPathId = str
 
 
 class _EndpointSettingsRequired(TypedDict):
@@ -301,6 +408,10 @@ class _EndpointSettingsRequired(TypedDict):
 class EndpointSettings(_EndpointSettingsRequired, total=False):
     """The settings of an endpoint. A setting that is left out or `null` has its default."""
 
+    auth: Optional[EndpointAuth]
+    # The channels that it receives: none means all messages, others mean messages in one of
+    # them.
+    channels: Optional[List[Channel]]
     # The most attempts in flight: default 16.
     concurrency: Optional[int]
     # A description for people.
@@ -308,10 +419,14 @@ class EndpointSettings(_EndpointSettingsRequired, total=False):
     # The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
     # default `5d`.
     disable_after: Optional[Span]
-    # The types that it gets; none means all but the dispatcher's own.
-    events: Optional[List[EventType]]
+    # The types that it gets, as patterns; none means all but the dispatcher's own.
+    events: Optional[List[EventPattern]]
+    # The filter that payloads must pass: default none. A patch replaces it as a whole.
+    filter: Optional[ContentFilter]
     # Additional headers of every attempt, at most 32.
     headers: Optional[Dict[str, HeaderValue]]
+    # Texts by name, for your own use: at most 20, of 512 bytes each.
+    metadata: Optional[Dict[str, str]]
     # Whether messages are sent in the order in which they were accepted. A failed one holds up
     # those after it. Default `false`.
     ordered: Optional[bool]
@@ -327,6 +442,9 @@ class EndpointSettings(_EndpointSettingsRequired, total=False):
     secret: Optional[SecretText]
     # The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     timeout: Optional[Span]
+    # Your own id for it, unique among the endpoints of its application: a path may name it as
+    # `uid:ID`. Default none.
+    uid: Optional[Uid]
 
 # The one word for it.
 EndpointState = Literal["active", "failing", "disabled", "paused", "open", "half_open", "recovering"]
@@ -358,6 +476,11 @@ class EndpointStatus(_EndpointStatusRequired, total=False):
     # Attempts a second that are allowed at this moment, if there is a bound.
     rate: Optional[int]
 
+# An event type, or a pattern in which the word `*` stands for one or more whole words:
+# `invoice.*`, `*.failed`. At most 128 characters and 4 wildcards. The dispatcher's own types
+# are matched only by patterns that begin with `stagger.`.
+EventPattern = str
+
 # What kind of thing happened: words joined by full stops, at most 128 characters in all.
 # Those under `stagger.` are the dispatcher's own.
 EventType = str
@@ -366,7 +489,38 @@ EventType = str
 FailedStatus = int
 
 # Why there was no reply.
-Failure = Literal["resolve", "connect", "tls", "timeout", "transport", "egress", "unbuildable", "stopped", "local"]
+Failure = Literal["resolve", "connect", "tls", "timeout", "transport", "egress", "unbuildable", "stopped", "local", "token"]
+
+
+class _FilterTestRequired(TypedDict):
+    # The event type.
+    event_type: EventType
+    # Any JSON.
+    payload: Payload
+
+
+class FilterTest(_FilterTestRequired, total=False):
+    """A message that is not sent."""
+
+    # The channels that it is in: default none.
+    channels: Optional[List[Channel]]
+    # A filter to try: default that of the endpoint.
+    filter: Optional[ContentFilter]
+
+
+class FilterTested(TypedDict):
+    """Whether an endpoint would receive a message, and why."""
+
+    # Whether it has no channels, or the message is in one of them.
+    channels: bool
+    # Whether it subscribes to the event type.
+    event_type: bool
+    # The comparisons of the filter, in the order in which they stand.
+    fields: List[ComparedField]
+    # Whether the payload passes the filter; true without a filter.
+    filter: bool
+    # Whether it would receive the message: all that follows is true.
+    receives: bool
 
 # The value of a header; `{message.id}`, `{event.type}` and `{attempt.number}` are filled in.
 HeaderValue = Union[str, "MarkedHeaderValue"]
@@ -410,6 +564,8 @@ class MarkedHeaderValue(_MarkedHeaderValueRequired, total=False):
 
 
 class _MessageRequired(TypedDict):
+    # The channels that it is in.
+    channels: List[Channel]
     # The `Content-Type` that it is delivered with.
     content_type: str
     created_at: Timestamp
@@ -423,6 +579,8 @@ class Message(_MessageRequired, total=False):
     """A message without its payload."""
 
     idempotency_key: Optional[IdempotencyKey]
+    # The trace of its producer, which its attempts continue.
+    traceparent: Optional[TraceParent]
 
 # The name of a message: the `webhook-id` that receivers see, the same on every attempt.
 MessageId = str
@@ -458,9 +616,27 @@ class _NewMessageRequired(TypedDict):
 class NewMessage(_NewMessageRequired, total=False):
     """An event to deliver."""
 
+    # The channels that it is in: default none. Endpoints that name channels receive only
+    # messages in one of them.
+    channels: Optional[List[Channel]]
     # The sender's own name for it: the same one answers with the same message. Not beside the
     # header `Idempotency-Key`.
     idempotency_key: Optional[IdempotencyKey]
+    # The trace of this message (W3C Trace Context), which its attempts continue: default the
+    # header `traceparent` of the request. A malformed one is ignored.
+    traceparent: Optional[TraceParent]
+    # The `tracestate` beside it, of which 512 bytes are kept.
+    tracestate: Optional[str]
+
+
+class NewPortalLink(TypedDict, total=False):
+    """A link to make."""
+
+    # The permissions of the person who opens it: default `read`.
+    capability: PortalCapability
+    # The time for which the link and the session behind it last, from `1m` to `7d`: default
+    # `1h`.
+    expires_in: Optional[Span]
 
 
 class NewSecret(TypedDict, total=False):
@@ -561,6 +737,24 @@ class Policy(TypedDict, total=False):
     on_refusal: Dict[str, Any]
     # The same after a throttled attempt.
     throttled_backoff: Dict[str, Any]
+
+# The permissions of a person in the portal. A later one includes the earlier ones.
+PortalCapability = Literal["read", "manage"]
+
+
+class PortalLinkCreated(TypedDict):
+    """A link that was just made."""
+
+    capability: PortalCapability
+    # The time at which the link, and the session behind it, end.
+    expires_at: Timestamp
+    id: PortalLinkId
+    # The address to send the person to, or to put into a frame. It opens the portal once, and
+    # is shown only here.
+    url: str
+
+# The name of a link to a portal.
+PortalLinkId = str
 
 
 class _ProblemRequired(TypedDict):
@@ -699,6 +893,13 @@ class TestSent(TypedDict):
 
 # An instant as in RFC 3339; replies have UTC and milliseconds.
 Timestamp = str
+
+# A trace, and the span of its producer, as W3C Trace Context writes them.
+TraceParent = str
+
+# The caller's own id for an application or an endpoint. Where a path has their id, it may
+# have `uid:` and this one.
+Uid = str
 
 Url = str
 

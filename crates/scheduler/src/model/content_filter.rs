@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Number, Value, json};
 use stagger_core::ConfigError;
 
-use super::payload_fields::{FieldValue, PayloadFields};
+use super::payload_fields::{FieldPaths, FieldValue, PayloadFields};
 
 /// Deepest nesting of `all`, `any` and `not`.
 const MAX_DEPTH: usize = 8;
@@ -431,11 +431,21 @@ impl Parser {
     }
 }
 
+impl FieldPaths {
+    /// The paths of these filters.
+    pub fn of<'f>(filters: impl IntoIterator<Item = &'f ContentFilter>) -> Self {
+        let mut paths = Self::none();
+        for filter in filters {
+            filter.visit_paths(&mut |pointer| paths.add(pointer));
+        }
+        paths
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::FieldPaths;
     use super::*;
 
     fn passes(filter: Value, payload: &str) -> bool {

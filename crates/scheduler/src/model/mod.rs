@@ -5,6 +5,7 @@
 //! or dead, and every [`DeliveryAttempt`] is kept. Instants are nanoseconds since the Unix epoch, UTC.
 
 mod attempt;
+mod channel;
 mod content_filter;
 mod delivery;
 mod endpoint;
@@ -17,9 +18,11 @@ mod pace;
 mod payload_fields;
 mod portal;
 mod subscription;
+mod text_form;
 mod trace_context;
 
 pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
+pub use channel::ChannelName;
 pub use content_filter::{ContentFilter, FieldResult};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
 pub use endpoint::{
@@ -33,5 +36,5 @@ pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewM
 pub use pace::{Pace, Recovery, Statuses};
 pub use payload_fields::{FieldPaths, PayloadFields};
 pub use portal::{ClosedLink, LinkEnd, PortalAccess};
-pub use subscription::{ChannelName, EventPattern};
+pub use subscription::EventPattern;
 pub use trace_context::TraceContext;

@@ -6,8 +6,6 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-use super::ContentFilter;
-
 /// The pointers of all fields that some filters compare, as a tree: a payload is read once for all of
 /// them.
 ///
@@ -61,13 +59,9 @@ impl FieldValue {
 }
 
 impl FieldPaths {
-    /// The paths of these filters.
-    pub fn of<'f>(filters: impl IntoIterator<Item = &'f ContentFilter>) -> Self {
-        let mut paths = Self { nodes: vec![PathNode::default()], slots: BTreeMap::new() };
-        for filter in filters {
-            filter.visit_paths(&mut |pointer| paths.add(pointer));
-        }
-        paths
+    /// No paths.
+    pub(super) fn none() -> Self {
+        Self { nodes: vec![PathNode::default()], slots: BTreeMap::new() }
     }
 
     /// The fields of a payload.
@@ -76,7 +70,8 @@ impl FieldPaths {
         PayloadFields { slots: &self.slots, values: self.values(payload) }
     }
 
-    fn add(&mut self, pointer: &str) {
+    /// Adds the path of a field, by its pointer.
+    pub(super) fn add(&mut self, pointer: &str) {
         if self.slots.contains_key(pointer) {
             return;
         }
@@ -261,6 +256,7 @@ impl Visitor<'_> for MemberFinder<'_> {
 mod tests {
     use serde_json::json;
 
+    use super::super::ContentFilter;
     use super::*;
 
     fn filter(value: &serde_json::Value) -> ContentFilter {

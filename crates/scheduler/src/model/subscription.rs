@@ -1,13 +1,12 @@
-//! Parts of a subscription that need no payload: patterns of event types, and channels.
+//! Patterns of event types: the part of a subscription that needs neither a payload nor a channel.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger_core::ConfigError;
 
 use super::EventType;
+use super::text_form::text_form;
 
 /// Longest pattern, in bytes: that of an event type.
 const MAX_PATTERN: usize = 128;
@@ -83,82 +82,7 @@ impl FromStr for EventPattern {
     }
 }
 
-/// A channel of an application's messages, such as the name of one of its customers or projects: 1 to
-/// 128 letters, digits, and `_`, `-`, `.` or `:`.
-///
-/// An endpoint that names channels receives only messages that name one of them.
-///
-/// ```
-/// use stagger_scheduler::model::ChannelName;
-/// assert!("project:17".parse::<ChannelName>().is_ok());
-/// assert!("a, b".parse::<ChannelName>().is_err());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ChannelName(Arc<str>);
-
-impl ChannelName {
-    /// The most channels of one message or one endpoint: each pair is compared when a message is accepted.
-    pub const MOST: usize = 10;
-
-    /// Its text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Sorted, each once.
-    ///
-    /// # Errors
-    /// There are more than [`MOST`](Self::MOST).
-    pub fn set(mut channels: Vec<Self>) -> Result<Vec<Self>, ConfigError> {
-        channels.sort_unstable();
-        channels.dedup();
-        if channels.len() > Self::MOST {
-            return Err(ConfigError::new("channels", channels.len(), "at most 10 channels"));
-        }
-        Ok(channels)
-    }
-}
-
-impl FromStr for ChannelName {
-    type Err = ConfigError;
-
-    fn from_str(text: &str) -> Result<Self, ConfigError> {
-        let is_allowed =
-            |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b':');
-        if text.is_empty() || text.len() > MAX_PATTERN || !text.bytes().all(is_allowed) {
-            let bound = "1 to 128 letters, digits, _, -, full stops and colons";
-            return Err(ConfigError::new("channels", text, bound));
-        }
-        Ok(Self(text.into()))
-    }
-}
-
-macro_rules! as_text {
-    ($name:ident) => {
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl Serialize for $name {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(&self.0)
-            }
-        }
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                text.parse().map_err(serde::de::Error::custom)
-            }
-        }
-    };
-}
-
-as_text!(EventPattern);
-as_text!(ChannelName);
+text_form!(EventPattern);
 
 #[cfg(test)]
 mod tests {
@@ -225,13 +149,5 @@ mod tests {
             let (p, t): (Vec<_>, Vec<_>) = (pattern.split('.').collect(), event_type.split('.').collect());
             prop_assert_eq!(matches(&pattern, &event_type), naive(&p, &t));
         }
-    }
-
-    #[test]
-    fn channels_that_repeat_counted_twice() {
-        let named = |n: usize| format!("c{n}").parse::<ChannelName>().unwrap();
-        let twice = [named(2), named(1), named(2)].to_vec();
-        assert_eq!(ChannelName::set(twice).unwrap(), [named(1), named(2)]);
-        assert!(ChannelName::set((0..11).map(named).collect()).is_err());
     }
 }

@@ -13,7 +13,7 @@ use super::state::PortalVisitor;
 use crate::ui::pages::visit::parse_time;
 use crate::ui::view::Note;
 
-type Done = Result<Redirect, PortalError>;
+type Redirected = Result<Redirect, PortalError>;
 
 /// The path of an endpoint's pages: its application, which the session has checked, and the endpoint.
 type EndpointPath = Path<(String, String)>;
@@ -28,20 +28,26 @@ pub(super) struct SinceForm {
     since: String,
 }
 
-pub(super) async fn enable(visitor: PortalVisitor, Path((_, endpoint)): EndpointPath) -> Done {
+pub(super) async fn enable(
+    visitor: PortalVisitor,
+    Path((_, endpoint)): EndpointPath,
+) -> Redirected {
     let endpoint = visitor.endpoint(&endpoint)?;
     visitor.node.enable(endpoint.id).await?;
     to_endpoint(&visitor, &endpoint, Note::Enabled)
 }
 
-pub(super) async fn disable(visitor: PortalVisitor, Path((_, endpoint)): EndpointPath) -> Done {
+pub(super) async fn disable(
+    visitor: PortalVisitor,
+    Path((_, endpoint)): EndpointPath,
+) -> Redirected {
     let endpoint = visitor.endpoint(&endpoint)?;
     visitor.node.disable(endpoint.id).await?;
     to_endpoint(&visitor, &endpoint, Note::Disabled)
 }
 
 /// Sends a test event, and shows its delivery.
-pub(super) async fn test(visitor: PortalVisitor, Path((_, endpoint)): EndpointPath) -> Done {
+pub(super) async fn test(visitor: PortalVisitor, Path((_, endpoint)): EndpointPath) -> Redirected {
     let endpoint = visitor.endpoint(&endpoint)?;
     let message = visitor.node.send_test(endpoint.id).await?;
     let path = format!("{}/deliveries/{message}/{}", visitor.base(), endpoint.id);
@@ -52,7 +58,7 @@ pub(super) async fn test(visitor: PortalVisitor, Path((_, endpoint)): EndpointPa
 pub(super) async fn retry_endpoint(
     visitor: PortalVisitor,
     Path((_, endpoint)): EndpointPath,
-) -> Done {
+) -> Redirected {
     let endpoint = visitor.endpoint(&endpoint)?;
     let filter = DeliveryFilter { endpoint: Some(endpoint.id), ..DeliveryFilter::default() };
     let count = visitor.node.retry_many(visitor.application.id, filter).await?;
@@ -64,7 +70,7 @@ pub(super) async fn replay_endpoint(
     visitor: PortalVisitor,
     Path((_, endpoint)): EndpointPath,
     Form(form): Form<SinceForm>,
-) -> Done {
+) -> Redirected {
     let endpoint = visitor.endpoint(&endpoint)?;
     let filter = DeliveryFilter {
         endpoint: Some(endpoint.id),
@@ -82,7 +88,7 @@ pub(super) async fn replay_missing(
     visitor: PortalVisitor,
     Path((_, endpoint)): EndpointPath,
     Form(form): Form<SinceForm>,
-) -> Done {
+) -> Redirected {
     let endpoint = visitor.endpoint(&endpoint)?;
     let since = time(&form.since)?;
     let since = since.ok_or_else(|| PortalError::invalid("Say since when."))?;
@@ -95,7 +101,7 @@ pub(super) async fn replay_missing(
 pub(super) async fn retry_one(
     visitor: PortalVisitor,
     Path((_, message, endpoint)): DeliveryPath,
-) -> Done {
+) -> Redirected {
     let delivery = visitor.delivery(&message, &endpoint).await?;
     visitor.node.retry(delivery.message, delivery.endpoint).await?;
     to_delivery(&visitor, &message, &endpoint, Note::Retried)
@@ -105,7 +111,7 @@ pub(super) async fn retry_one(
 pub(super) async fn replay_one(
     visitor: PortalVisitor,
     Path((_, message, endpoint)): DeliveryPath,
-) -> Done {
+) -> Redirected {
     let delivery = visitor.delivery(&message, &endpoint).await?;
     let request = ReplayRequest::One(delivery.message, delivery.endpoint);
     visitor.node.replay(request).await?;
@@ -122,12 +128,12 @@ fn time(text: &str) -> Result<Option<Instant>, PortalError> {
     }
 }
 
-fn to_endpoint(visitor: &PortalVisitor, endpoint: &Endpoint, note: Note) -> Done {
+fn to_endpoint(visitor: &PortalVisitor, endpoint: &Endpoint, note: Note) -> Redirected {
     let path = format!("{}/endpoints/{}", visitor.base(), endpoint.id);
     Ok(Redirect::to(&note.onto(&path)))
 }
 
-fn to_delivery(visitor: &PortalVisitor, message: &str, endpoint: &str, note: Note) -> Done {
+fn to_delivery(visitor: &PortalVisitor, message: &str, endpoint: &str, note: Note) -> Redirected {
     let path = format!("{}/deliveries/{message}/{endpoint}", visitor.base());
     Ok(Redirect::to(&note.onto(&path)))
 }

@@ -33,7 +33,8 @@ public class StaggerApi {
      * stay, `null` resets a setting to its default.
      * <p>
      * A secret header keeps its value and stays secret until it is given again or removed. When the URL
-     * moves to another origin, each secret header has to be given again or removed.
+     * moves to another origin, each secret header has to be given again or removed, and so have
+     * credentials (`auth`), except a client certificate.
      */
     public Map<String, Object> changeEndpoint(String app, String ep, Map<String, ?> body) {
         return transport.call("PATCH", "/v1/applications/" + Transport.segment(app) + "/endpoints/" + Transport.segment(ep), Map.of(), Content.json(body), null).object();
@@ -61,6 +62,13 @@ public class StaggerApi {
     }
 
     /**
+     * Makes a link that opens the portal of an application once. Nothing is kept of it.
+     */
+    public Map<String, Object> createPortalLink(String app, Map<String, ?> body) {
+        return transport.call("POST", "/v1/applications/" + Transport.segment(app) + "/portal-links", Map.of(), Content.json(body), null).object();
+    }
+
+    /**
      * Deletes an application and everything of it.
      */
     public void deleteApplication(String app) {
@@ -72,6 +80,28 @@ public class StaggerApi {
      */
     public void deleteEndpoint(String app, String ep) {
         transport.call("DELETE", "/v1/applications/" + Transport.segment(app) + "/endpoints/" + Transport.segment(ep), Map.of(), Content.none(), null).nothing();
+    }
+
+    /**
+     * Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled first; an
+     * attempt that is in flight may still arrive. Its idempotency key is free then.
+     */
+    public void deleteMessage(String app, String msg) {
+        transport.call("DELETE", "/v1/applications/" + Transport.segment(app) + "/messages/" + Transport.segment(msg), Map.of(), Content.none(), null).nothing();
+    }
+
+    /**
+     * Deletes a link: it opens nothing any more, and the session behind it ends now.
+     */
+    public void deletePortalLink(String app, String link) {
+        transport.call("DELETE", "/v1/applications/" + Transport.segment(app) + "/portal-links/" + Transport.segment(link), Map.of(), Content.none(), null).nothing();
+    }
+
+    /**
+     * Deletes all links to the portal of an application: none opens it any more, and all sessions end now.
+     */
+    public void deletePortalLinks(String app) {
+        transport.call("DELETE", "/v1/applications/" + Transport.segment(app) + "/portal-links", Map.of(), Content.none(), null).nothing();
     }
 
     /**
@@ -315,7 +345,7 @@ public class StaggerApi {
     /**
      * Accepts a message whose payload is the whole body, of any type.
      * <p>
-     * Names of the query: event_type.
+     * Names of the query: event_type, channels.
      * <p>
      * An idempotency key is made for the call.
      */
@@ -326,7 +356,7 @@ public class StaggerApi {
     /**
      * Accepts a message whose payload is the whole body, of any type.
      * <p>
-     * Names of the query: event_type.
+     * Names of the query: event_type, channels.
      * <p>
      * The same idempotency key again is the same message.
      */
@@ -339,5 +369,13 @@ public class StaggerApi {
      */
     public Map<String, Object> testEndpoint(String app, String ep) {
         return transport.call("POST", "/v1/applications/" + Transport.segment(app) + "/endpoints/" + Transport.segment(ep) + "/test", Map.of(), Content.none(), null).object();
+    }
+
+    /**
+     * Asks whether an endpoint would receive a message, and why. Nothing is sent. A filter can be tried
+     * before it is saved.
+     */
+    public Map<String, Object> testFilter(String app, String ep, Map<String, ?> body) {
+        return transport.call("POST", "/v1/applications/" + Transport.segment(app) + "/endpoints/" + Transport.segment(ep) + "/filter-test", Map.of(), Content.json(body), null).object();
     }
 }
