@@ -389,12 +389,18 @@ mod tests {
         let store = folder.open();
         furnish(&store).await;
         let payload = bytes::Bytes::from(vec![7; 1 << 20]);
-        for n in 1..=100 {
+        let mut longest = 0;
+        for n in 1.. {
             let mut new = message(n, 1, &[1]);
             new.payload = payload.clone();
             store.accept(vec![new]).await.unwrap();
+            let log = folder.join("stagger.db-wal").metadata().unwrap().len();
+            if log <= longest {
+                break;
+            }
+            longest = log;
+            // It begins anew at a quarter of that, unless the disk is very slow.
+            assert!(log < 170 << 20, "{log} bytes of log for {n} MiB of payloads");
         }
-        let log = folder.join("stagger.db-wal").metadata().unwrap().len();
-        assert!(log < 50 << 20, "{log} bytes of log for 100 MiB of payloads");
     }
 }

@@ -81,8 +81,8 @@ impl SqliteStore {
         let file = file::path_in(folder);
         let db = file::open(&file, options.lock_wait)?;
         refuse_half_a_copy(&db)?;
-        prune::finish_sweeps(&db)?;
         rekey::rekey(&db, &keys)?;
+        prune::finish_sweeps(&db)?;
         let checkpointer = Checkpointer::start(&file, options.lock_wait)?;
         let writer = SqliteWriter::start(db, checkpointer, lock, &options, keys.clone())?;
         let readers = Readers::new(file.clone(), options.readers.get(), options.lock_wait);
