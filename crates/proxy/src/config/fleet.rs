@@ -38,6 +38,7 @@ pub(super) const STORE_URL: &str =
 pub struct FleetSettings {
     store: Option<StoreSetting>,
     processes: u32,
+    shares_breakers: bool,
 }
 
 /// The setting that names the store.
@@ -57,7 +58,7 @@ pub(super) enum StoreSource {
 
 impl Default for FleetSettings {
     fn default() -> Self {
-        Self { store: None, processes: 1 }
+        Self { store: None, processes: 1, shares_breakers: false }
     }
 }
 
@@ -72,6 +73,13 @@ impl FleetSettings {
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         self.store.is_some()
+    }
+
+    /// Whether a breaker that opens in one proxy opens in all of them. Default: no, because one proxy with a broken
+    /// network would then keep all of them from their servers.
+    #[must_use]
+    pub const fn shares_breakers(&self) -> bool {
+        self.shares_breakers
     }
 
     /// The URL of the store, which a file is read for now, and the setting that it comes from.
@@ -90,8 +98,9 @@ impl FleetSettings {
         let file = table.text("redis_file")?;
         let file = file.map(|file| ("redis_file", StoreSource::File(folder.join(file))));
         let processes = table.count("redis_processes", (1, MAX_PROCESSES))?;
+        let shares_breakers = table.boolean("shared_breakers")?.unwrap_or_default();
         table.done()?;
-        let mut fleet = Self::default();
+        let mut fleet = Self { shares_breakers, ..Self::default() };
         fleet.expect(processes.unwrap_or(1));
         let mut given = [url.map(|url| ("redis", url)), file].into_iter().flatten();
         match (given.next(), given.next()) {

@@ -11,7 +11,8 @@ use crate::config::{FleetSettings, SettingsFault};
 const MAX_DESTINATION: usize = 160;
 
 /// Ledgers whose budgets all proxies with the same store lease from, for
-/// [`Proxy::bind_with_ledgers`](crate::Proxy::bind_with_ledgers). Breakers and hints are each proxy's own.
+/// [`Proxy::bind_with_ledgers`](crate::Proxy::bind_with_ledgers). Hints are each proxy's own, and breakers are unless
+/// `shares_breakers`.
 ///
 /// `processes` is the expected number of proxies: without the store, each has this part of the budget. No call waits
 /// for the store.
@@ -19,13 +20,18 @@ const MAX_DESTINATION: usize = 160;
 /// # Errors
 /// A number of 0, a URL that names no store, and a store that refuses the user. A store that does not answer is no
 /// error.
-pub async fn fleet_ledgers(url: &str, processes: u32) -> Result<Box<MakeLedger>, SettingsFault> {
+pub async fn fleet_ledgers(
+    url: &str,
+    processes: u32,
+    shares_breakers: bool,
+) -> Result<Box<MakeLedger>, SettingsFault> {
     let fault = |why: String| SettingsFault::new(format!("the store of budgets: {why}"));
     if url.starts_with("rediss:") || url.starts_with("valkeys:") {
         // The client of the store takes the process's provider of TLS. Where there is one already, it stays.
         _ = rustls::crypto::ring::default_provider().install_default();
     }
     let options = SharedOptions::new(processes).map_err(|error| fault(error.to_string()))?;
+    let options = options.with_shared_breaker(shares_breakers);
     let store = SharedStore::connect(url, options).await.map_err(|e| fault(e.to_string()))?;
     Ok(Box::new(move |destination, policy| {
         let ledger = store.ledger(&budget_name(destination, policy), policy);
@@ -41,7 +47,7 @@ pub(crate) async fn ledgers_of(
     settings: &FleetSettings,
 ) -> Result<Option<Box<MakeLedger>>, SettingsFault> {
     let Some((origin, url)) = settings.store()? else { return Ok(None) };
-    let made = fleet_ledgers(&url, settings.processes()).await;
+    let made = fleet_ledgers(&url, settings.processes(), settings.shares_breakers()).await;
     made.map(Some).map_err(|fault| SettingsFault::new(format!("{origin}: {fault}")))
 }
 

@@ -137,3 +137,46 @@ async fn a_fleet_spent_more_than_its_budget_or_waited_for_its_store() {
     }
     fleet.held();
 }
+
+/// The most calls that wait for what another proxy has seen: half a minute.
+const MOST_CALLS: usize = 600;
+
+#[tokio::test]
+async fn a_breaker_that_one_proxy_had_opened_was_closed_in_the_others() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let script = Script::always(Reaction::status(503)).on_header(
+        "x-calm",
+        "1",
+        Script::always(Reaction::ok("fine")),
+    );
+    let server = TestServer::start(script).await;
+    let text = |shared: bool| {
+        format!(
+            "[fleet]\nredis = '{}'\nredis_processes = 2\nshared_breakers = {shared}\n\
+             [route.api]\nupstream = '{}'\n[route.api.policy]\nlimits = {{ max_attempts = 1 }}\n\
+             breaker = {{ consecutive = 3, open_time = '10m', open_cap = '10m' }}\n",
+            redis.url(),
+            server.url("")
+        )
+    };
+    let (first, second) =
+        (RunningProxy::start(&text(true)).await, RunningProxy::start(&text(true)).await);
+    let alone = RunningProxy::start(&text(false)).await;
+    let call = async |proxy: &RunningProxy, calm| {
+        proxy.send(request("GET", "/", "", &[("x-calm", calm)])).await
+    };
+    for _ in 0..3 {
+        assert_eq!(call(&first, "0").await.status(), 503);
+    }
+    let is_open = |reply: &http::Response<_>| {
+        reply.headers().get("stagger-stop").is_some_and(|stop| stop == "breaker_open")
+    };
+    assert!(is_open(&call(&first, "1").await));
+    let mut calls = 0;
+    while !is_open(&call(&second, "1").await) {
+        calls += 1;
+        assert!(calls < MOST_CALLS, "its own calls succeed, and the fleet's breaker is open");
+        tokio::time::sleep(PACE).await;
+    }
+    assert_eq!(call(&alone, "1").await.status(), 200, "it shares none");
+}
