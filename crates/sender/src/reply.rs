@@ -1,4 +1,4 @@
-//! What the head of a reply says besides its status.
+//! The facts in the head of a reply besides its status.
 
 use http::header::LOCATION;
 use http::{HeaderMap, StatusCode};

@@ -40,7 +40,7 @@ pub struct Sender {
 struct OpenReply {
     response: http::Response<hyper::body::Incoming>,
     connection: Connection,
-    /// What people should know of it besides its head.
+    /// Notes on it for people, besides its head.
     note: Option<String>,
 }
 

@@ -223,7 +223,7 @@ fn arguments(operation: &ApiOperation) -> Vec<String> {
     arguments
 }
 
-/// What a method passes to the transport.
+/// The values that a method passes to the transport.
 fn passed(operation: &ApiOperation) -> Vec<String> {
     let ApiOperation { method, path, path_params, query, body, reply, takes_key, .. } = operation;
     let mut target = path.clone();

@@ -120,7 +120,7 @@ impl Sources {
         left.chain(notes).chain(unknown).chain(more).chain(self.unread.iter().cloned()).collect()
     }
 
-    /// What is left out, each with its file.
+    /// The entries that are left out, each with its file.
     fn left_out(&self, imported: &Imported) -> Vec<Value> {
         let row = |left: &LeftOut| {
             let file = self.files.name_of(left.document);

@@ -7,7 +7,7 @@ use stagger_explain::RouteFacts;
 use stagger_proxy::config::{AddedKey, ProxySettings, RouteSettings, RouteTarget, SettingsFault};
 use stagger_text::settings::Value;
 
-/// What a report calls the policy of a route, so that it is not taken for `[policy.NAME]`.
+/// The name of a route's policy in reports, which is not taken for `[policy.NAME]`.
 const PREFIX: &str = "route.";
 
 /// A route of a file, beside its policy.

@@ -14,7 +14,7 @@ use crate::Error;
 /// The time within which the command has to print the keys: a call of a key service takes seconds.
 const COMMAND_TIME: Duration = Duration::from_secs(30);
 
-/// Where the keys are with which secrets are encrypted in the store: default nowhere, and secrets are not encrypted.
+/// The place of the keys that encrypt secrets in the store. Default: none, and secrets are not encrypted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EncryptionSettings {
     /// A file with a key a line, the writing one first.

@@ -23,7 +23,7 @@ struct PathNode {
     members: BTreeMap<Box<str>, usize>,
     /// The same by the index of an array's element.
     elements: BTreeMap<usize, usize>,
-    /// Where the value is kept, if it is compared.
+    /// The place of the value, if it is compared.
     slot: Option<usize>,
 }
 

@@ -121,7 +121,7 @@ impl Within<'_, '_> {
         Ok(self.db.query_typed(&sql, bound).await?)
     }
 
-    /// What must be known first. Applications and endpoints that are there stay until the transaction ends.
+    /// The facts that must be known first. Applications and endpoints that are there stay until the transaction ends.
     async fn look(self, new: &[NewMessage]) -> Result<Facts, DbError> {
         let owners: BTreeSet<_> =
             new.iter().map(|new| *new.message.application.as_uuid()).collect();
@@ -267,7 +267,7 @@ impl Within<'_, '_> {
     }
 }
 
-/// What is true in the caller's transaction.
+/// The facts in the caller's transaction.
 struct Facts {
     settings_version: i64,
     has_applications: bool,

@@ -33,7 +33,7 @@ pub(super) struct Checkpointer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What the thread does, or is asked to do.
+/// The work of the thread, done or asked for.
 #[derive(Debug, Default)]
 struct CheckpointTurn {
     state: Mutex<CopyPhase>,

@@ -63,7 +63,7 @@ async fn run(flags: &ListenFlags) -> Result<(), Failure> {
     ended
 }
 
-/// What goes on until Ctrl-C.
+/// The work that goes on until Ctrl-C.
 struct ListenSession<'l> {
     api: &'l Api,
     server: &'l LocalServer,
