@@ -8,7 +8,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::release::ReleaseOptions;
 use crate::{
-    against, checks, clients, formats, outages, release, replay_corpus, site, tidy, tune, vectors,
+    against, checks, clients, dispatcher_contracts, formats, outages, release, replay_corpus, site,
+    tidy, tune, vectors,
 };
 use xtask_workbench::Format;
 
@@ -59,6 +60,10 @@ enum ChoreName {
     Watch(Passed),
     /// Check the promises of every integration over real sockets. Exit 1 on a failed or an empty cell.
     Contracts {
+        /// Those of the webhook dispatcher instead, by the tests that show them. Exit 1 when one did not pass or was
+        /// skipped.
+        #[arg(long, conflicts_with = "write")]
+        dispatcher: bool,
         #[arg(long, value_enum, default_value_t)]
         format: Format,
         /// Writes the grid to docs/contracts.md when every cell is good.
@@ -139,7 +144,10 @@ impl Chore {
             ChoreName::Fleet(passed) => checks::harness("fleet", &passed.arguments),
             ChoreName::Hostile(passed) => checks::harness("hostile", &passed.arguments),
             ChoreName::Watch(passed) => checks::harness("watch", &passed.arguments),
-            ChoreName::Contracts { format, write } => checks::contracts(format, write),
+            ChoreName::Contracts { dispatcher: true, format, .. } => {
+                dispatcher_contracts::run(format)
+            }
+            ChoreName::Contracts { format, write, .. } => checks::contracts(format, write),
             ChoreName::Golden { format, percent, tables } => {
                 vectors::golden(format, percent, &tables, outages::compare)
             }

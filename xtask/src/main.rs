@@ -8,6 +8,7 @@ mod against;
 mod checks;
 mod chore;
 mod clients;
+mod dispatcher_contracts;
 mod formats;
 mod outages;
 mod release;

@@ -11,6 +11,4 @@ mod shared;
 mod spied;
 mod throughput;
 mod tokens;
-#[cfg(feature = "otel")]
-mod traces;
 mod trouble;

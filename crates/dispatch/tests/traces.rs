@@ -1,6 +1,9 @@
-//! Traces: what a receiver is told, and the spans that a collector receives.
+//! Traces: what a receiver is told, and the spans that a collector receives. One test in a process, because a process
+//! has one log, in which the attempts of other tests would be too.
+#![cfg(feature = "otel")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
@@ -8,12 +11,19 @@ use opentelemetry_proto::tonic::trace::v1::Span as OtlpSpan;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use prost::Message as _;
-use stagger_dispatch::node::Submission;
+use stagger_dispatch::node::{Node, NodeOptions, Submission};
 use stagger_dispatch::observe::{LogFormat, init_logs_and_traces};
-use stagger_scheduler::model::TraceContext;
+use stagger_scheduler::model::{ApplicationId, TraceContext};
+use stagger_sender::{SendOptions, Sender};
+use stagger_store::MemoryStore;
 use stagger_testkit::server::{Reaction, RefusingPort, Script, SeenRequest, TestServer};
 
-use crate::fixture::{Fixture, submission};
+use uuid::Uuid;
+
+use crate::shared::{application, endpoint, submission};
+
+#[path = "shared/mod.rs"]
+mod shared;
 
 const SAMPLED: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const UNSAMPLED: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00";
@@ -58,16 +68,27 @@ fn attributes(span: &OtlpSpan) -> BTreeMap<&str, String> {
     span.attributes.iter().map(|it| (it.key.as_str(), pair(it))).collect()
 }
 
-/// One test, because a process has one log: F6 and F7 of a trace that nobody could join.
+/// A node with an endpoint at `url`.
+async fn node_sending_to(url: &str) -> (Node, ApplicationId) {
+    let options = SendOptions { allow_private: true, ..SendOptions::default() };
+    let sender = Sender::new(options).expect("no certificates");
+    let store = Arc::new(MemoryStore::default());
+    let node = Node::start(store, sender, NodeOptions::default()).await.expect("it loads");
+    let app = ApplicationId::from_uuid(Uuid::from_u128(1));
+    node.put_application(application(app)).await.expect("it is stored");
+    node.put_endpoint(endpoint(app, 1, url, 6)).await.expect("it is stored");
+    (node, app)
+}
+
+/// Traces of attempts could not be joined to those of their producers.
 #[tokio::test]
 async fn attempts_are_children_of_the_span_that_produced_their_message() {
     let collector = TestServer::start(Script::of([])).await;
     init_logs_and_traces(LogFormat::Text, &collector.url("/v1/traces")).unwrap();
-    let fixture = Fixture::new().await;
     let server = TestServer::start(Script::of([Reaction::status(500)])).await;
-    fixture.endpoint(1, &server.url("/hook?token=hunter2"), |_| {}).await;
+    let (node, app) = node_sending_to(&server.url("/hook?token=hunter2")).await;
     let submit = async |message| {
-        let accepted = fixture.node.accept(fixture.app, vec![message]).await.unwrap();
+        let accepted = node.accept(app, vec![message]).await.unwrap();
         accepted[0].id.to_string()
     };
 
@@ -122,7 +143,7 @@ async fn attempts_are_children_of_the_span_that_produced_their_message() {
 
     // A failure has its name.
     let refusing = RefusingPort::hold().unwrap();
-    fixture.endpoint(1, &refusing.url("/"), |_| {}).await;
+    node.put_endpoint(endpoint(app, 1, &refusing.url("/"), 6)).await.unwrap();
     submit(submission("2")).await;
     let found = spans(&collector, 4).await;
     let attributes = attributes(&found[3]);

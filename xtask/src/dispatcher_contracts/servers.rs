@@ -1,0 +1,91 @@
+//! The servers that tests need, for those whose variables name none.
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command};
+use std::{env, fs};
+
+use xtask_workbench::{Workspace, note};
+
+/// The script of each server, by the variable that names one to the tests.
+const SERVERS: [(&str, &str); 2] =
+    [("STAGGER_TEST_POSTGRES", "scripts/postgres"), ("STAGGER_TEST_REDIS", "scripts/redis")];
+
+/// The variable that has the tests use a browser, and names the folder of its pictures.
+const BROWSER: &str = "STAGGER_TEST_CHROMIUM";
+
+/// Servers of one run's own; ended when dropped.
+#[derive(Debug)]
+pub(super) struct TestServers {
+    folder: PathBuf,
+    running: Vec<(PathBuf, PathBuf)>,
+    environment: Vec<(String, String)>,
+}
+
+impl TestServers {
+    /// Starts those that are installed and that no variable names.
+    ///
+    /// # Errors
+    ///
+    /// The scratch folder cannot be made, or a server that is installed does not start.
+    pub(super) fn start() -> Result<Self, Box<dyn Error>> {
+        let root = Workspace::load()?.workspace_root;
+        let folder = env::temp_dir().join(format!("stagger-contracts-{}", process::id()));
+        fs::create_dir(&folder)?;
+        let mut servers = Self { folder, running: Vec::new(), environment: Vec::new() };
+        for (variable, script) in SERVERS {
+            if env::var_os(variable).is_none() {
+                servers.start_one(variable, &root.join(script))?;
+            }
+        }
+        if env::var_os(BROWSER).is_none() && is_found(&root.join("scripts/chromium")) {
+            let pictures = servers.folder_for(BROWSER)?;
+            servers.environment.push((BROWSER.into(), pictures.display().to_string()));
+        }
+        Ok(servers)
+    }
+
+    /// The variables that name them.
+    pub(super) fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
+    fn start_one(&mut self, variable: &str, script: &Path) -> Result<(), Box<dyn Error>> {
+        if !is_found(script) {
+            note(&format!(
+                "{} finds no server: the tests that need it show nothing",
+                script.display()
+            ));
+            return Ok(());
+        }
+        let folder = self.folder_for(variable)?;
+        let output = Command::new(script).arg("start").arg(&folder).output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into());
+        }
+        let url = String::from_utf8(output.stdout)?.trim().to_owned();
+        self.running.push((script.to_owned(), folder));
+        self.environment.push((variable.to_owned(), url));
+        Ok(())
+    }
+
+    fn folder_for(&self, variable: &str) -> Result<PathBuf, Box<dyn Error>> {
+        let folder = self.folder.join(variable);
+        fs::create_dir(&folder)?;
+        Ok(folder)
+    }
+}
+
+impl Drop for TestServers {
+    fn drop(&mut self) {
+        // A server that cannot be stopped here is left to whoever finds it.
+        for (script, folder) in &self.running {
+            let _ = Command::new(script).arg("stop").arg(folder).output();
+        }
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn is_found(script: &Path) -> bool {
+    Command::new(script).arg("find").output().is_ok_and(|output| output.status.success())
+}
