@@ -5,6 +5,7 @@
 //! that write, and not on how much each of them has queued.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem;
 
 use stagger_scheduler::model::ApplicationId;
 
@@ -29,6 +30,8 @@ pub(crate) struct FairJobs<J> {
     count: usize,
     weight: usize,
     room: JobRoom,
+    /// Whether the last batch was a heavy job.
+    was_heavy: bool,
 }
 
 /// The most jobs, and the most of their weights in sum.
@@ -48,7 +51,14 @@ struct OwnedJobs<J> {
 
 impl<J> FairJobs<J> {
     pub(crate) const fn new(room: JobRoom) -> Self {
-        Self { owners: BTreeMap::new(), turns: VecDeque::new(), count: 0, weight: 0, room }
+        Self {
+            owners: BTreeMap::new(),
+            turns: VecDeque::new(),
+            count: 0,
+            weight: 0,
+            room,
+            was_heavy: false,
+        }
     }
 
     pub(crate) const fn is_empty(&self) -> bool {
@@ -75,14 +85,32 @@ impl<J> FairJobs<J> {
     }
 
     /// Takes jobs in their turns, at most `most.count` of them and as many as weigh `most.weight` together. A job that is
-    /// heavier than that is taken alone, so that no others wait for the end of it.
+    /// heavier than that is taken alone, so that no others wait for the end of it. After a heavy job the light ones come
+    /// first: whatever is queued, a light job waits for the end of one heavy job, and not of several.
     pub(crate) fn take(&mut self, most: JobRoom) -> Vec<J> {
+        if mem::take(&mut self.was_heavy) {
+            let light = self.take_light(most);
+            if !light.is_empty() {
+                return light;
+            }
+        }
+        self.take_up_to(most, usize::MAX)
+    }
+
+    /// Takes jobs as [`take`](Self::take) does, and leaves the heavy ones, with all that wait behind one of their owner.
+    fn take_light(&mut self, most: JobRoom) -> Vec<J> {
+        self.take_up_to(most, most.weight / HEAVY)
+    }
+
+    /// Takes jobs that weigh `heaviest` at most.
+    fn take_up_to(&mut self, most: JobRoom, heaviest: usize) -> Vec<J> {
         let (mut batch, mut weight) = (Vec::new(), 0);
         while batch.len() < most.count
-            && let Some(next) = self.turn()
+            && let Some(next) = self.turn(heaviest)
             && (batch.is_empty() || (weight + next <= most.weight && next <= most.weight / HEAVY))
             && let Some(job) = self.pop()
         {
+            self.was_heavy |= next > most.weight / HEAVY;
             weight += next;
             batch.push(job);
         }
@@ -94,17 +122,24 @@ impl<J> FairJobs<J> {
         *self = Self::new(self.room);
     }
 
-    /// Passes turns on until the first job of the first owner has the credit that it needs; its weight.
-    fn turn(&mut self) -> Option<usize> {
-        loop {
+    /// Passes turns on until the first job of the first owner has the credit that it needs and weighs `heaviest` at most;
+    /// its weight.
+    fn turn(&mut self, heaviest: usize) -> Option<usize> {
+        let mut too_heavy = 0;
+        while too_heavy < self.turns.len() {
             let own = self.owners.get_mut(self.turns.front()?)?;
             let weight = own.jobs.front()?.0;
-            if weight <= own.credit {
+            if weight > heaviest {
+                too_heavy += 1;
+            } else if weight <= own.credit {
                 return Some(weight);
+            } else {
+                own.credit += TURN;
+                too_heavy = 0;
             }
-            own.credit += TURN;
             self.turns.rotate_left(1);
         }
+        None
     }
 
     /// The first job of the first owner.
@@ -178,6 +213,32 @@ mod tests {
         let filled = (0..).take_while(|_| jobs.push(owner(1), 100, "a").is_ok()).count();
         assert_eq!(filled, 6);
         assert!(jobs.push(owner(2), 100, "b").is_ok());
+    }
+
+    #[test]
+    fn a_small_write_waited_for_large_ones_of_several_applications() {
+        let most = JobRoom { count: 512, weight: 256 << 10 };
+        let mut jobs = FairJobs::new(ROOM);
+        for n in [1, 2, 3].repeat(20) {
+            jobs.push(owner(n), 256 << 10, "A").unwrap();
+        }
+        for _ in 0..20 {
+            assert_eq!(jobs.take(most).concat(), "A");
+            jobs.push(owner(4), 1 << 10, "b").unwrap();
+            assert_eq!(jobs.take(most).concat(), "b");
+        }
+    }
+
+    #[test]
+    fn heavy_jobs_are_left_with_all_that_wait_behind_them() {
+        let most = JobRoom { count: 512, weight: 256 << 10 };
+        let mut jobs = FairJobs::new(ROOM);
+        for (n, weight, job) in [(1, 65 << 10, "A"), (1, 1, "a"), (2, 64 << 10, "b"), (3, 1, "c")] {
+            jobs.push(owner(n), weight, job).unwrap();
+        }
+        assert_eq!(jobs.take_light(most).concat(), "cb");
+        assert_eq!(jobs.take_light(most).len(), 0);
+        assert_eq!(jobs.take(most).concat(), "Aa");
     }
 
     #[test]
