@@ -122,7 +122,7 @@ impl Route {
                 let same = before.filter(|before| before.settings.policy == settings.policy);
                 let kept = same.and_then(|before| before.tunnels.as_ref());
                 let kept = kept.map(Tunnels::destinations);
-                tunnels = Some(Tunnels::new(&settings.policy, dialer, kept));
+                tunnels = Some(Tunnels::new(&settings, dialer, kept));
             }
         }
         let state = before.map(|before| Arc::clone(&before.state)).unwrap_or_default();
