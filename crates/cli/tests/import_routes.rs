@@ -40,6 +40,11 @@ fn imported(folder: &Path, settings: &str) -> (PathBuf, String) {
 }
 
 #[test]
+fn an_imported_route_set_a_header_that_the_proxy_refuses() {
+    assert_eq!(stagger_import::PROXY_HEADERS, stagger_proxy::config::OWN_HEADERS);
+}
+
+#[test]
 fn the_proxy_takes_the_routes_of_every_sample() {
     for (sample, routes) in [("envoy-routes.yaml", 4), ("istio-routes.yaml", 4)] {
         let folder = folder(sample);

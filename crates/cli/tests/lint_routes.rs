@@ -153,3 +153,22 @@ fn an_attempt_longer_than_the_deadline_leaves_no_time_for_another() {
     assert_eq!(of("6s"), [row("route.a", "timeout-fills-deadline", 3)]);
     assert_eq!(of("2s"), []);
 }
+
+#[test]
+fn explain_showed_the_budget_of_the_library_for_a_route_that_sets_none() {
+    for (name, policy, words) in [
+        ("plain", "", "The budget grants 5 % of the first attempts"),
+        ("table", "policy.limits.max_attempts = 3", "Unspent grants expire after 1 s"),
+        ("named", "policy = 'usual'\n[policy.usual]\nlimits.max_attempts = 3", "expire after 1 s"),
+        ("set", "policy.budget.window.ratio = 0.1", "The budget grants 10 % of the first attempts"),
+        ("preset", "policy = 'interactive'", "The budget grants 10 % of the first attempts"),
+    ] {
+        let folder =
+            RoutesFolder::new(name, &format!("[route.a]\nupstream = 'http://a'\n{policy}\n"));
+        let output = stagger(&["explain", &format!("{}#route.a", folder.file())]);
+        let shown = String::from_utf8(output.stdout).expect("UTF-8").replace('\u{a0}', " ");
+        let shown = shown.replace('\u{202f}', " ");
+        let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(shown.contains(words), "{name}: {shown}");
+    }
+}

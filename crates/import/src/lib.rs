@@ -16,6 +16,7 @@ mod table;
 
 pub use document::SettingsDocument;
 pub use exported::{Exported, LostKey, export};
+pub use formats::PROXY_HEADERS;
 pub use import::{import, import_documents, import_routes, is_known};
 pub use import_error::ImportError;
 pub use imported::{Imported, ImportedPolicy, LeftOut, UnknownDocument};

@@ -47,8 +47,9 @@ fn of_dispatcher() -> Exported {
 fn of_proxy() -> Exported {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let file = folder.join("monitored.toml");
-    // A limit and a breaker, so that their figures are there.
-    let routes = "[proxy]\nlisten = '127.0.0.1:0'\nadmin = '127.0.0.1:0'\n[route.a]\nupstream = 'http://127.0.0.1:9'\n\
+    // A limit, a breaker and a store, so that their figures are there. That no store answers is no fault.
+    let routes = "[proxy]\nlisten = '127.0.0.1:0'\nadmin = '127.0.0.1:0'\n[fleet]\nredis = 'redis://127.0.0.1:9'\n\
+                  [route.a]\nupstream = 'http://127.0.0.1:9'\n\
                   policy = { limits = { max_attempts = 1 }, breaker = { consecutive = 5 }, rate_limit = { rate = 5 } }\n";
     std::fs::write(&file, routes).expect("writable");
     let proxy = ListeningProcess::start(&["proxy", "--config", &file.display().to_string()], 2);

@@ -32,3 +32,4 @@ mod temporal;
 
 pub(crate) use format::{Format, Page, RouteFormat};
 pub(crate) use list::{FORMATS, ROUTE_FORMATS};
+pub use route_parts::PROXY_HEADERS;

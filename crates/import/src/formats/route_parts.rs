@@ -10,8 +10,8 @@ use crate::{ImportError, Imported};
 /// The longest name of a route.
 const NAME: usize = 64;
 
-/// Headers that the proxy writes itself.
-const OWN_HEADERS: [&str; 12] = [
+/// The headers that the proxy writes itself, so that no imported route sets one.
+pub const PROXY_HEADERS: [&str; 12] = [
     "connection",
     "content-length",
     "expect",
@@ -138,7 +138,7 @@ pub(super) fn rewrite(
 /// Whether a header can be set on attempts to this value; the reason is listed if not.
 pub(super) fn settable(at: &str, name: &str, value: &str, imported: &mut Imported) -> bool {
     let lower = name.to_ascii_lowercase();
-    let why = if OWN_HEADERS.contains(&lower.as_str()) || lower.starts_with(':') {
+    let why = if PROXY_HEADERS.contains(&lower.as_str()) || lower.starts_with(':') {
         "a header that the proxy writes itself"
     } else if value.contains('%') {
         "a value that is made anew for each request"

@@ -9,8 +9,8 @@ use http::HeaderName;
 use stagger_text::settings::{Flaw, Reader, Value, refused};
 use toml::de::DeValue;
 
-/// Headers that the proxy writes or removes itself, so that no setting may.
-const OWN: [&str; 12] = [
+/// The headers that the proxy writes or removes itself, so that no setting may. `stagger import` leaves out the same.
+pub const OWN_HEADERS: [&str; 12] = [
     "connection",
     "content-length",
     "expect",
@@ -87,7 +87,7 @@ impl HeaderSource {
         let lower = name.to_ascii_lowercase();
         let header = HeaderName::from_bytes(lower.as_bytes());
         let header = header.map_err(|_| refused(&key, value, "under the name of a header"))?;
-        if OWN.contains(&header.as_str()) {
+        if OWN_HEADERS.contains(&header.as_str()) {
             return Err(Flaw::new(
                 value.span(),
                 format!("{key}: is a header that the proxy writes itself"),

@@ -13,6 +13,9 @@ const HEAD_SIZES: (u64, u64) = (8 << 10, 1 << 20);
 /// The longest time for which a client may be waited for.
 const MAX_WAIT: Span = Span::from_secs(3_600);
 
+/// The longest time for which both sides of a tunnel may be silent.
+const MAX_SILENCE: Span = Span::from_secs(24 * 3_600);
+
 /// Limits on clients, the same on every listener.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProxyLimits {
@@ -64,6 +67,13 @@ impl ProxyLimits {
 pub(super) fn wait(table: &Reader<'_, '_>, key: &'static str) -> Result<Option<Span>, Flaw> {
     table.above_zero(key)?;
     up_to(table, key, MAX_WAIT)
+}
+
+/// The time for which a tunnel or a WebSocket may be silent: above zero, of at most a day.
+pub(super) fn tunnel_wait(table: &Reader<'_, '_>) -> Result<Option<Span>, Flaw> {
+    const KEY: &str = "tunnel_idle_timeout";
+    table.above_zero(KEY)?;
+    up_to(table, KEY, MAX_SILENCE)
 }
 
 fn up_to(table: &Reader<'_, '_>, key: &'static str, most: Span) -> Result<Option<Span>, Flaw> {

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use stagger::breaker::BreakerPlan;
 use stagger::{HintRule, HintScope, Policy};
 use stagger_text::nearest;
 use stagger_text::settings::{Document, Flaw, Reader, Value, engine};
 use toml::de::DeValue;
+
+use super::route_defaults;
 
 /// The policies of a file, by their names.
 pub(super) type NamedPolicies = BTreeMap<String, Policy>;
@@ -21,7 +22,7 @@ pub(super) fn named(root: &Reader<'_, '_>) -> Result<NamedPolicies, Flaw> {
     table.names().map(policy).collect()
 }
 
-/// The policy of a route. Without one it is the default of the engine with its default breaker.
+/// The policy of a route. Without one it is the default of the engine with the budget and the breaker of routes.
 pub(super) fn of_route(
     route: &Reader<'_, '_>,
     named: &NamedPolicies,
@@ -37,26 +38,43 @@ pub(super) fn of_route(
 }
 
 fn usual() -> Policy {
-    let policy = Policy::builder().breaker(BreakerPlan::default()).build();
+    let breaker = route_defaults::breaker();
+    let policy = breaker.and_then(|breaker| Policy::builder().breaker(breaker).build());
     // OK because both parts are defaults, which fit each other.
-    shared(policy.unwrap_or_default())
+    shared(with_route_budget(policy.unwrap_or_default()))
 }
 
-/// A policy as it stands in a text. Hints hold for the whole destination unless its `hints.scope` is set.
+/// A policy as it stands in a text. Hints hold for the whole destination unless its `hints.scope` is set, the budget is
+/// that of routes unless it is set, and so are the window and the open times of a breaker.
 ///
 /// # Errors
 /// A value that is no policy, or a setting out of its bounds.
 pub fn read(path: &str, value: &Value<'_>) -> Result<Policy, Flaw> {
     let policy: Policy = engine(path, value)?;
-    Ok(if sets_scope(value) { policy } else { shared(policy) })
+    let policy = if sets(value, &["hints", "scope"]) { policy } else { shared(policy) };
+    let policy = with_route_breaker(policy, |key| sets(value, &["breaker", key]));
+    Ok(if sets(value, &["budget"]) { policy } else { with_route_budget(policy) })
 }
 
-fn sets_scope(value: &Value<'_>) -> bool {
+/// Whether a text has a value at this path of keys.
+fn sets(value: &Value<'_>, path: &[&str]) -> bool {
+    let Some((key, rest)) = path.split_first() else { return true };
     let DeValue::Table(table) = value.get_ref() else { return false };
-    match table.get("hints").map(|hints| hints.get_ref()) {
-        Some(DeValue::Table(hints)) => hints.contains_key("scope"),
-        _ => false,
-    }
+    table.get(*key).is_some_and(|inner| sets(inner, rest))
+}
+
+fn with_route_budget(policy: Policy) -> Policy {
+    let built = policy.to_builder().budget(route_defaults::budget()).build();
+    // OK because every budget fits every policy.
+    built.unwrap_or(policy)
+}
+
+/// The same policy with the settings of a route's breaker in place of those that the text leaves out.
+fn with_route_breaker(policy: Policy, sets: impl Fn(&str) -> bool) -> Policy {
+    let Some(plan) = policy.breaker() else { return policy };
+    let plan = route_defaults::complete(*plan, sets);
+    // OK because the windows and the times of routes fit each other and every other setting of a breaker.
+    plan.and_then(|plan| policy.to_builder().breaker(plan).build()).unwrap_or(policy)
 }
 
 /// The same policy with hints that all callers of a destination keep to.

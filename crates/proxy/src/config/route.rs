@@ -10,7 +10,7 @@ use stagger::{Policy, Span};
 use stagger_text::settings::{Flaw, Reader};
 
 use super::headers::{HeaderSource, HeaderValueSource};
-use super::limits::wait;
+use super::limits::{tunnel_wait, wait};
 use super::policy::{self, NamedPolicies};
 use super::retry::RetryRules;
 use super::tls::UpstreamTls;
@@ -73,6 +73,8 @@ pub struct RouteSettings {
     pub connect_timeout: Span,
     /// Time after which an unused connection to an upstream is closed. Default: 60 s.
     pub upstream_idle_timeout: Span,
+    /// Time after which a tunnel or a WebSocket is closed, when neither side sends anything. Default: 1 h.
+    pub tunnel_idle_timeout: Span,
 }
 
 /// The servers of a route.
@@ -199,6 +201,7 @@ impl RouteSettings {
             connect_timeout: wait(table, "connect_timeout")?.unwrap_or(Span::from_secs(5)),
             upstream_idle_timeout: wait(table, "upstream_idle_timeout")?
                 .unwrap_or(Span::from_secs(60)),
+            tunnel_idle_timeout: tunnel_wait(table)?.unwrap_or(Span::from_secs(60 * 60)),
         };
         table.done()?;
         route.fits(table)?;

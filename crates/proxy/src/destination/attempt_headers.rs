@@ -1,12 +1,12 @@
 //! The headers that each attempt is given, with values from files that are read again when they change.
 
-use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::file_stamp::FileStamp;
 use crate::config::{HeaderSource, HeaderValueSource, SettingsFault, secret_text};
 
 /// The headers of a route's attempts.
@@ -39,29 +39,6 @@ struct WatchedFile {
 struct FileValue {
     stamp: FileStamp,
     value: HeaderValue,
-}
-
-/// The facts that change with the file: Kubernetes replaces secrets by a link to another folder, editors and vault agents
-/// by renaming a new file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct FileStamp {
-    device: u64,
-    inode: u64,
-    size: u64,
-    seconds: i64,
-    nanos: i64,
-}
-
-impl FileStamp {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.size(),
-            seconds: metadata.mtime(),
-            nanos: metadata.mtime_nsec(),
-        }
-    }
 }
 
 impl AttemptHeaderSet {
@@ -114,8 +91,7 @@ impl WatchedFile {
     /// far less than the attempt.
     fn current(&self, name: &HeaderName) -> HeaderValue {
         let mut last = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = fs::metadata(&self.path).map(|metadata| FileStamp::of(&metadata));
-        if !stamp.is_ok_and(|stamp| stamp == last.stamp) {
+        if FileStamp::at(&self.path) != Some(last.stamp) {
             match read(&self.path, &self.prefix) {
                 Ok(value) => {
                     tracing::info!(header = %name, file = %self.path.display(), "header file read again");

@@ -4,9 +4,11 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use stagger::Span;
 
 use super::connector::{Dialer, UpstreamConnector};
 use super::outcome::BoxError;
+use super::tls::RouteTls;
 use crate::config::{RouteSettings, SettingsFault, UpstreamProtocol};
 use crate::edge::AwaitedBody;
 
@@ -31,9 +33,11 @@ pub(crate) type UpstreamBody = AwaitedBody<UnsyncBoxBody<Bytes, BoxError>>;
 /// The client of one version of HTTP.
 pub(crate) type UpstreamClient = Client<UpstreamConnector, UpstreamBody>;
 
-/// The clients of a route.
+/// The clients of a route. Clones share their connections.
 #[derive(Clone, Debug)]
 pub(crate) struct UpstreamClients {
+    tls: RouteTls,
+    settings: ConnectionSettings,
     /// For requests.
     pub(crate) http: UpstreamClient,
     /// For gRPC, which needs HTTP/2.
@@ -42,14 +46,44 @@ pub(crate) struct UpstreamClients {
     pub(crate) upgrade: UpstreamClient,
 }
 
+/// The settings of a route by which its connections differ from those of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ConnectionSettings {
+    protocol: UpstreamProtocol,
+    public_only: bool,
+    connect_timeout: Span,
+    idle_timeout: Span,
+}
+
 impl UpstreamClients {
-    /// The clients of a route; nothing is connected yet.
+    /// The clients of a route, with the connections of `before` where its connections would be the same; otherwise
+    /// nothing is connected yet.
     ///
     /// # Errors
-    /// TLS settings that cannot be used.
-    pub(crate) fn new(route: &RouteSettings, dialer: &Dialer) -> Result<Self, SettingsFault> {
+    /// TLS settings that cannot be used, and files of theirs that cannot be read.
+    pub(crate) fn new(
+        route: &RouteSettings,
+        dialer: &Dialer,
+        before: Option<&Self>,
+    ) -> Result<Self, SettingsFault> {
+        let known = before.map(|before| &before.tls);
+        let tls = if route.speaks_tls() {
+            RouteTls::read(&route.name, &route.tls, known)?
+        } else {
+            RouteTls::default()
+        };
+        let settings = ConnectionSettings {
+            protocol: route.protocol,
+            public_only: route.public_only,
+            connect_timeout: route.connect_timeout,
+            idle_timeout: route.upstream_idle_timeout,
+        };
+        let same = before.filter(|before| before.tls.is_as(&tls) && before.settings == settings);
+        if let Some(before) = same {
+            return Ok(before.clone());
+        }
         let client = |protocol| {
-            let connector = dialer.secured(route, protocol)?;
+            let connector = dialer.secured(route, &tls, protocol)?;
             let mut builder = Client::builder(TokioExecutor::new());
             // Every repetition is the policy's to decide.
             builder.retry_canceled_requests(false).set_host(false);
@@ -67,6 +101,8 @@ impl UpstreamClients {
             http: client(route.protocol)?,
             grpc: client(UpstreamProtocol::Http2)?,
             upgrade: client(UpstreamProtocol::Http1)?,
+            tls,
+            settings,
         })
     }
 }

@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::outcome::BoxError;
-use super::tls;
+use super::tls::RouteTls;
 use crate::config::{RouteSettings, SettingsFault, UpstreamProtocol};
 
 /// Looks names up by the system, and passes on the addresses that the guard lets through.
@@ -62,18 +62,14 @@ impl Dialer {
     /// The same with TLS as the route has it.
     ///
     /// # Errors
-    /// Certificates or keys that cannot be read.
-    pub(crate) fn secured(
+    /// Certificates that cannot be trusted.
+    pub(super) fn secured(
         &self,
         route: &RouteSettings,
+        tls: &RouteTls,
         protocol: UpstreamProtocol,
     ) -> Result<UpstreamConnector, SettingsFault> {
-        let config = if route.speaks_tls() {
-            tls::client_config(&route.name, &route.tls)?
-        } else {
-            // Roots are a megabyte for each version, for nothing where no upstream has TLS.
-            tls::without_roots(&route.name)?
-        };
+        let config = tls.config(&route.name)?;
         let mut builder = HttpsConnectorBuilder::new().with_tls_config(config).https_or_http();
         if let Some(name) = &route.tls.server_name {
             let name = ServerName::try_from(name.clone()).map_err(|error| {

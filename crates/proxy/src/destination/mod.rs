@@ -3,8 +3,10 @@
 mod attempt;
 mod attempt_headers;
 mod attempt_kind;
+mod client_certificate;
 mod clients;
 mod connector;
+mod file_stamp;
 mod fleet_ledgers;
 mod ledger;
 mod ledger_registry;

@@ -15,8 +15,8 @@ use super::body_memory::CountedBody;
 use super::fields::set_upgrade;
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
+use super::relay::relay;
 use super::route::{Route, UpstreamServices};
-use super::tunnel::relay;
 use crate::destination::{BoxError, UpstreamServer};
 
 pub(super) type UpstreamReply = Response<DeadlineBody<Incoming, TokioTime>>;
@@ -49,9 +49,10 @@ pub(super) async fn upgrade(
     }
     let protocol = reply.headers().get(http::header::UPGRADE).cloned();
     let server = hyper::upgrade::on(&mut reply);
+    let idle = route.settings.tunnel_idle_timeout;
     tokio::spawn(async move {
         if let (Ok(client), Ok(server)) = tokio::join!(client, server) {
-            relay(TokioIo::new(client), TokioIo::new(server), held).await;
+            relay(TokioIo::new(client), TokioIo::new(server), (held, idle)).await;
         }
     });
     super::fields::strip_hop_by_hop(reply.headers_mut());

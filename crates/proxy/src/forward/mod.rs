@@ -7,6 +7,7 @@ mod hedged_call;
 mod http_call;
 mod in_flight;
 mod refusal;
+mod relay;
 mod request;
 mod route;
 mod route_state;

@@ -74,6 +74,8 @@ pub(super) enum GrpcService {
 pub(crate) struct Route {
     pub(crate) settings: RouteSettings,
     pub(super) services: Vec<UpstreamServices>,
+    /// The connections of its upstreams, which outlive a reload that leaves their settings as they were.
+    clients: Option<UpstreamClients>,
     pub(super) tunnels: Option<Tunnels>,
     /// The upstream whose turn it is.
     turn: AtomicUsize,
@@ -82,7 +84,8 @@ pub(crate) struct Route {
 
 impl Route {
     /// The route of these settings, with ledgers of `registry`. Calls in flight and refusals are those of `before`, the
-    /// route of this name, and so are the figures of a destination, where its policy is the same.
+    /// route of this name, and so are the figures of a destination, where its policy is the same, and the connections,
+    /// where their settings are.
     ///
     /// # Errors
     /// Files that cannot be read, and TLS settings that cannot be used.
@@ -93,10 +96,11 @@ impl Route {
     ) -> Result<Self, SettingsFault> {
         let policy = settings.ledger_policy();
         let dialer = Dialer::new(&settings);
-        let (mut services, mut tunnels) = (Vec::new(), None);
+        let (mut services, mut clients, mut tunnels) = (Vec::new(), None, None);
         match &settings.target {
             RouteTarget::Upstreams(urls) => {
-                let clients = UpstreamClients::new(&settings, &dialer)?;
+                let known = before.and_then(|before| before.clients.as_ref());
+                let known = clients.insert(UpstreamClients::new(&settings, &dialer, known)?);
                 let headers = Arc::new(AttemptHeaderSet::new(&settings.name, &settings.headers)?);
                 for url in urls {
                     let kept = before.and_then(|before| before.upstream(url, &policy));
@@ -111,18 +115,18 @@ impl Route {
                             })
                         }
                     };
-                    services.push(UpstreamServices::new(&settings, upstream, &clients, &headers));
+                    services.push(UpstreamServices::new(&settings, upstream, known, &headers));
                 }
             }
             RouteTarget::Tunnels(_) => {
                 let same = before.filter(|before| before.settings.policy == settings.policy);
                 let kept = same.and_then(|before| before.tunnels.as_ref());
                 let kept = kept.map(Tunnels::destinations);
-                tunnels = Some(Tunnels::new(&settings.policy, dialer, kept));
+                tunnels = Some(Tunnels::new(&settings, dialer, kept));
             }
         }
         let state = before.map(|before| Arc::clone(&before.state)).unwrap_or_default();
-        Ok(Self { settings, services, tunnels, turn: AtomicUsize::new(0), state })
+        Ok(Self { settings, services, clients, tunnels, turn: AtomicUsize::new(0), state })
     }
 
     /// The upstream of this URL, if its ledger follows this policy.

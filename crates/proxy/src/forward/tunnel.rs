@@ -7,11 +7,13 @@ use http::uri::Authority;
 use http::{Request, Response, StatusCode, Uri};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use stagger::{Clock, Outcome, Policy, Retrier, Stop, TokioTime};
+use stagger::{Clock, Outcome, Policy, Retrier, Span, Stop, TokioTime};
 use tokio::net::TcpStream;
 
 use super::in_flight::{Held, ReplyBody};
 use super::refusal::OwnReply;
+use super::relay::relay;
+use crate::config::RouteSettings;
 use crate::destination::{BoxError, DestinationLedger, Dialer, UpstreamErrors, snapshot};
 use crate::stats::{AttemptCopy, DestinationSnapshot, DestinationStats};
 
@@ -30,6 +32,8 @@ pub(super) struct TunnelDestination {
 pub(super) struct Tunnels {
     policy: Policy,
     dialer: Dialer,
+    /// The time after which a silent tunnel is closed.
+    idle: Span,
     known: TunnelDestinations,
 }
 
@@ -38,10 +42,15 @@ type TunnelDestinations = Arc<Mutex<BTreeMap<String, Arc<TunnelDestination>>>>;
 impl Tunnels {
     /// Tunnels to the servers that a route names. Only the breaker of the policy has a say, because what a tunnel carries cannot be sent
     /// again.
-    pub(super) fn new(policy: &Policy, dialer: Dialer, kept: Option<TunnelDestinations>) -> Self {
+    pub(super) fn new(
+        settings: &RouteSettings,
+        dialer: Dialer,
+        kept: Option<TunnelDestinations>,
+    ) -> Self {
+        let (policy, idle) = (&settings.policy, settings.tunnel_idle_timeout);
         let once = policy.to_builder().max_attempts(1).build();
         // OK because a policy that was valid stays so with fewer attempts.
-        Self { policy: once.unwrap_or(*policy), dialer, known: kept.unwrap_or_default() }
+        Self { policy: once.unwrap_or(*policy), dialer, idle, known: kept.unwrap_or_default() }
     }
 
     /// The destinations that are known, to be kept by the settings that follow.
@@ -65,10 +74,10 @@ impl Tunnels {
         destination.stats.call();
         let server = self.connect(to, &destination).await?;
         destination.stats.success();
-        let client = hyper::upgrade::on(request);
+        let (client, idle) = (hyper::upgrade::on(request), self.idle);
         tokio::spawn(async move {
             if let Ok(client) = client.await {
-                relay(TokioIo::new(client), server, held).await;
+                relay(TokioIo::new(client), server, (held, idle)).await;
             }
         });
         Ok(Response::new(ReplyBody::default()))
@@ -146,21 +155,4 @@ impl<T> stagger::Classifier<T, BoxError> for ByConnect {
 /// A request of CONNECT that names no server.
 pub(super) fn malformed(why: &str) -> OwnReply {
     OwnReply::final_(StatusCode::BAD_REQUEST, "malformed", why)
-}
-
-/// Carries bytes both ways until both sides are done, or the proxy closes. An error ends the tunnel, as it would end a
-/// connection.
-pub(super) async fn relay<A, B>(mut one: A, mut other: B, held: Held)
-where
-    A: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-    B: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-{
-    tokio::select! {
-        carried = tokio::io::copy_bidirectional(&mut one, &mut other) => {
-            if let Err(error) = carried {
-                tracing::debug!(%error, "tunnel broke off");
-            }
-        }
-        () = held.closed() => {}
-    }
 }

@@ -44,7 +44,7 @@ macro_rules! cases {
 }
 
 /// All cases, one after the other.
-pub(crate) const CASES: [Case; 38] = cases! {
+pub(crate) const CASES: [Case; 43] = cases! {
     "CL.TE", "`Content-Length: 6` and `Transfer-Encoding: chunked`, `GET /smuggled` behind the last chunk; chunked holds, and the length is not passed on",
         request("POST", "content-length: 6\r\ntransfer-encoding: chunked\r\n", "0\r\n\r\nGET /smuggled HTTP/1.1\r\nhost: api.internal\r\n\r\n")
         => "POST /", "200";
@@ -114,6 +114,12 @@ pub(crate) const CASES: [Case; 38] = cases! {
     "huge request line", "a path of 100 KiB",
         request(&format!("GET /{} HTTP/1.1", "a".repeat(100 << 10)), "", "")
         => "nothing", "431";
+    "large trailers", "20 KiB of a field behind the last chunk; the body is cut off before its end",
+        request("POST", "transfer-encoding: chunked\r\n", &format!("2\r\nok\r\n0\r\nx: {}\r\n\r\n", "a".repeat(20 << 10)))
+        => "POST / ok", "400";
+    "many trailers", "200 fields behind the last chunk; the body is cut off before its end",
+        request("POST", "transfer-encoding: chunked\r\n", &format!("2\r\nok\r\n0\r\n{}\r\n", "x: 1\r\n".repeat(200)))
+        => "POST / ok", "400";
     "slowloris", "half a head, then silence for `head_timeout`",
         "GET / HTTP/1.1\r\nhost: api.in"
         => "nothing", "closed";
@@ -123,6 +129,9 @@ pub(crate) const CASES: [Case; 38] = cases! {
     "slow body", "4 of 10 bytes, then silence for `stall_timeout`",
         request("PUT", "content-length: 10\r\n", "half")
         => "PUT / half", "closed";
+    "silent WebSocket", "an upgrade to `websocket` that the upstream grants, then silence for `tunnel_idle_timeout`",
+        "GET /socket HTTP/1.1\r\nhost: api.internal\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+        => "GET /socket", "101, then closed";
     "no host", "`GET / HTTP/1.1` without `Host`",
         "GET / HTTP/1.1\r\nconnection: close\r\n\r\n"
         => "nothing", "400";
@@ -153,6 +162,12 @@ pub(crate) const CASES: [Case; 38] = cases! {
     "length in HTTP/2", "`content-length: 2` and 5 bytes in a stream",
         frames::post(&[("content-length", "2")], "hello")
         => "nothing", "stream reset: protocol error";
+    "large trailers in HTTP/2", "45 KiB of fields behind the body of a stream",
+        frames::trailers(20)
+        => "nothing", "connection ended: enhance your calm";
+    "HPACK bomb", "a field of 100 bytes in the table, and 2000 references to it",
+        frames::references(2_000)
+        => "nothing", "connection ended: enhance your calm";
     "rapid reset", "5000 streams that are opened and reset at once (CVE-2023-44487)",
         frames::rapid_reset(5_000)
         => "nothing", "connection ended: enhance your calm";

@@ -83,6 +83,25 @@ pub(crate) fn continuations(frames: u32) -> Vec<u8> {
     [opening(), head, rest].concat()
 }
 
+/// One POST whose trailers come in so many frames of 2 KiB.
+pub(crate) fn trailers(frames: u32) -> Vec<u8> {
+    let more: Vec<u8> = (0..20).flat_map(|_| field("x-more", &"x".repeat(100))).collect();
+    let head = frame(HEADERS, END_HEADERS, 1, &fields("POST", &[]));
+    let begun = [frame(DATA, 0, 1, b"ok"), frame(HEADERS, END_STREAM, 1, &more)].concat();
+    let rest = (0..frames).flat_map(|_| frame(CONTINUATION, 0, 1, &more)).collect();
+    [opening(), head, begun, rest, frame(CONTINUATION, END_HEADERS, 1, &more)].concat()
+}
+
+/// A head with a field that goes into the table (RFC 7541 section 6.2.1), and so many references to it.
+pub(crate) fn references(count: usize) -> Vec<u8> {
+    const FIRST_OF_TABLE: u8 = 0x80 | 62;
+    let mut head = fields("GET", &[]);
+    head.extend([0x40, 1, b'x', 100]);
+    head.extend([b'a'; 100]);
+    head.extend(vec![FIRST_OF_TABLE; count]);
+    [opening(), frame(HEADERS, END_STREAM | END_HEADERS, 1, &head)].concat()
+}
+
 /// The first frame of a reply that says how a stream or the connection ends.
 pub(crate) fn answer(mut reply: &[u8]) -> String {
     while let [a, b, c, kind, flags, _, _, _, _, rest @ ..] = reply {

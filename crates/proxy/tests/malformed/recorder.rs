@@ -1,4 +1,4 @@
-//! A server that answers 200 to everything, and keeps every byte that it was sent.
+//! A server that answers 200 to everything, or 101 to `/socket`, and keeps every byte that it was sent.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,6 +7,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 type Bytes = Vec<Vec<u8>>;
+
+const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
+const SWITCHED: &[u8] =
+    b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
 
 /// A listening server.
 pub(crate) struct Recorder {
@@ -56,15 +60,14 @@ async fn record(mut stream: TcpStream, kept: Arc<Mutex<Bytes>>) {
     let mut answered = false;
     let mut part = [0; 4096];
     while let Ok(read @ 1..) = stream.read(&mut part).await {
-        let whole = {
+        let (whole, asks_for_socket) = {
             let mut kept = kept.lock().expect("no panic");
             kept[at].extend_from_slice(&part[..read]);
-            is_whole(&kept[at])
+            (is_whole(&kept[at]), kept[at].starts_with(b"GET /socket "))
         };
         if whole && !answered {
             answered = true;
-            let reply = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok";
-            _ = stream.write_all(reply).await;
+            _ = stream.write_all(if asks_for_socket { SWITCHED } else { OK }).await;
         }
     }
 }

@@ -31,7 +31,7 @@ impl MalformedSite {
         let settings = format!(
             "[proxy]\nlisten = '127.0.0.1:0'\nhead_size = '8KiB'\nhead_timeout = '300ms'\nstall_timeout = '300ms'\n\
              drain = '1s'\n[route.api]\nhost = 'api.internal'\nupstream = 'http://{}'\n\
-             [route.out]\nconnect = 'db.internal:443'\n",
+             tunnel_idle_timeout = '300ms'\n[route.out]\nconnect = 'db.internal:443'\n",
             upstream.address
         );
         let settings = ProxySettings::parse("routes.toml", &settings).expect("good settings");
@@ -63,6 +63,7 @@ impl MalformedSite {
         }
         let text = String::from_utf8_lossy(&reply);
         match text.split(' ').nth(1) {
+            Some("101") if !quiet => "101, then closed".to_owned(),
             Some(status) => status.to_owned(),
             None if quiet => "nothing".to_owned(),
             None => "closed".to_owned(),

@@ -1,5 +1,7 @@
 //! Reload and drain: no call is dropped by either.
 
+use std::time::Duration;
+
 use stagger_proxy::config::ProxySettings;
 use stagger_testkit::server::{Reaction, Script, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -187,6 +189,32 @@ async fn a_reload_doubled_the_concurrency_limit_of_a_policy() {
     proxy.handle.reload(&settings(&more)).await.expect("good settings");
     assert_eq!(text_of(&proxy.ask("GET", "/").await), "concurrency_limited");
     assert_eq!(server.taken(), 1);
+}
+
+#[tokio::test]
+async fn a_reload_closed_idle_connections_and_cut_off_a_call() {
+    let slow = Script::always(Reaction::ok("all of it").drip(Duration::from_millis(5)));
+    let script = Script::always(Reaction::ok("fine")).on_path("/slow", slow);
+    let server = TestServer::start(script).await;
+    let route = format!("[route.api]\nupstream = '{}'\n", server.url(""));
+    let proxy = RunningProxy::start(&route).await;
+    assert_eq!(proxy.ask("GET", "/").await.status(), 200);
+    let path = format!("{route}path = '/'\n");
+    let policy = path.clone() + "policy = 'webhook'\n";
+    for text in [&route, &path, &policy] {
+        proxy.handle.reload(&settings(text)).await.expect("good settings");
+        assert_eq!(proxy.ask("GET", "/").await.status(), 200);
+        assert_eq!(server.connections(), 1, "the idle connection is used: {text}");
+    }
+    let mut client = TcpStream::connect(proxy.address).await.expect("it listens");
+    client.write_all(b"GET /slow HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("it reads");
+    let head = read_until(&mut client, "a").await;
+    let other = path + "connect_timeout = '4s'\n";
+    proxy.handle.reload(&settings(&other)).await.expect("good settings");
+    assert_eq!(proxy.ask("GET", "/").await.status(), 200);
+    assert_eq!(server.connections(), 2, "connections made under other settings are not used");
+    let reply = head + &read_until(&mut client, "of it").await;
+    assert!(reply.ends_with("all of it"), "{reply}");
 }
 
 fn text_of(refused: &http::Response<bytes::Bytes>) -> &str {

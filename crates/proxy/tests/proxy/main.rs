@@ -2,6 +2,7 @@
 
 mod admin;
 mod client;
+mod client_certificate;
 mod fleet;
 mod framing;
 mod grpc;

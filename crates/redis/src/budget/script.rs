@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use redis::Script;
 use stagger::Span;
-use stagger::budget::{BudgetPlan, FloorRate};
+use stagger::budget::{BudgetPlan, FloorRate, WindowPlan};
 use stagger::engine::budget::Charge;
 
 use crate::store::words;
@@ -70,7 +70,7 @@ impl BudgetScriptPlan {
                 let ratio = u64::from(plan.ratio().ppm());
                 let (slot, window) = (micros(plan.slot()), micros(plan.window()));
                 let rule = [slot, window, ratio, plan.reserve(), plan.slot_floor(), added];
-                ("window", rule.to_vec(), 2 * millis(plan.window()))
+                ("window", rule.to_vec(), window_kept_ms(plan))
             }
             BudgetPlan::Tokens(plan) => {
                 let retry = plan.cost(Charge::Retry);
@@ -121,6 +121,19 @@ impl BudgetAnswer {
     }
 }
 
+/// Until all first attempts have left the window and the floor has earned what a burst took: a key that is forgotten
+/// earlier would grant the burst again.
+fn window_kept_ms(plan: &WindowPlan) -> u64 {
+    let slots = plan.reserve().checked_div(plan.slot_floor());
+    let earned = match slots {
+        Some(slots) => millis(plan.slot()).saturating_mul(slots.saturating_add(1)),
+        None if plan.reserve() == 0 => 0,
+        // Only first attempts earn, and there are none.
+        None => BUCKET_KEPT_MS,
+    };
+    millis(plan.window()).saturating_mul(2).max(earned)
+}
+
 /// Rounded up: a window or an interval that is a little longer never grants more.
 fn micros(span: Span) -> u64 {
     span.as_nanos().div_ceil(1_000)
@@ -128,4 +141,24 @@ fn micros(span: Span) -> u64 {
 
 fn millis(span: Span) -> u64 {
     span.as_nanos().div_ceil(1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use stagger::{Rate, Ratio};
+
+    use super::*;
+
+    #[test]
+    fn a_rare_caller_had_its_burst_again_after_two_windows() {
+        let plan = WindowPlan::new(Ratio::from_percent(5)).unwrap();
+        let short = plan.with_window(Span::from_secs(1)).unwrap();
+        assert!(window_kept_ms(&short) >= 40_000, "two retries at one in 20 s");
+        let minute = plan.with_window(Span::from_secs(60)).unwrap();
+        assert!(window_kept_ms(&minute) >= 120_000);
+        let bare = plan.with_floor(FloorRate::Add(Rate::ZERO));
+        assert_eq!(window_kept_ms(&bare), 20_000, "nothing but the share of 10 s");
+        let burst = bare.with_burst(3).unwrap();
+        assert_eq!(window_kept_ms(&burst), BUCKET_KEPT_MS, "no time earns it");
+    }
 }

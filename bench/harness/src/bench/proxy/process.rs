@@ -1,4 +1,4 @@
-//! The measured proxies, each in a process of its own: HAProxy, and `stagger proxy`.
+//! The measured proxies, each in a process of its own: HAProxy, and `stagger proxy`; and the lab's server behind one.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// Folders for programs of the administrator, which are not on the path of every user.
 const FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
 
-/// A running proxy; killed when dropped.
+/// A running proxy, or a server behind one; killed when dropped.
 #[derive(Debug)]
 pub(super) struct ProxyProcess {
     pub(super) addr: SocketAddr,
@@ -71,7 +71,19 @@ impl ProxyProcess {
         Self::start(command, addr, folder.join(format!("{name}.log"))).await
     }
 
-    /// Starts a proxy, and waits until it accepts connections.
+    /// The lab's server of a scenario, on a port.
+    pub(super) async fn served(
+        binary: &Path,
+        (folder, name): (&Path, &str),
+        scenario: &str,
+    ) -> Result<Self, Box<dyn Error>> {
+        let addr = free_port()?;
+        let mut command = Command::new(binary);
+        command.args(["storm", scenario, "--serve", &addr.to_string()]);
+        Self::start(command, addr, folder.join(format!("{name}.log"))).await
+    }
+
+    /// Starts a process, and waits until it accepts connections.
     async fn start(
         mut command: Command,
         addr: SocketAddr,
