@@ -305,7 +305,7 @@ mod tests {
                     ep(1),
                     EndpointState { paused_until: Some(at(9)), ..EndpointState::default() },
                 )),
-                operational: None,
+                operational: Vec::new(),
             };
             store.settle(fence, vec![settlement]).await.unwrap();
         }

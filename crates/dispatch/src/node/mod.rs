@@ -17,6 +17,8 @@ mod handle;
 mod health;
 mod intake;
 mod lease;
+mod operational;
+mod operator_events;
 mod portal;
 mod replay;
 mod routing;

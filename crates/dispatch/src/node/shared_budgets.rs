@@ -12,7 +12,7 @@ use stagger::engine::budget::{Charge, Level, Paid, Settled};
 use stagger::{Clock, Policy, Rate, Ratio, Span, TokioTime, Verdict, budget};
 use stagger_redis::{SharedLedger, SharedLedgers, SharedOptions, SharedStore};
 use stagger_scheduler::Launch;
-use stagger_scheduler::model::{EndpointId, MessageId};
+use stagger_scheduler::model::{ApplicationId, EndpointId, MessageId};
 
 use super::directory::Directory;
 use crate::Error;
@@ -149,6 +149,8 @@ pub struct NodeOptions {
     pub lease: Span,
     /// The address on which this node listens: its name for other nodes and for people.
     pub address: Option<SocketAddr>,
+    /// The application whose endpoints are told what happens to all others: default none.
+    pub operational_events: Option<ApplicationId>,
 }
 
 impl NodeOptions {
@@ -175,6 +177,7 @@ impl Default for NodeOptions {
             retention,
             lease: Span::from_secs(10),
             address: None,
+            operational_events: None,
         }
     }
 }

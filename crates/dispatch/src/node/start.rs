@@ -15,6 +15,7 @@ use super::fleet::{
 };
 use super::health::NodeHealth;
 use super::intake::{Intake, IntakeRoom};
+use super::operator_events::OperatorEvents;
 use super::replay::Replayer;
 use super::runner::Runner;
 use super::scheduler_state::{Command, Inbox, SchedulerState};
@@ -24,7 +25,8 @@ use super::settler::Settler;
 use super::shared_budgets::{SharedBudgets, SharedCharges};
 use super::starting::StartingAttempts;
 use super::status::{AttemptCounter, NodeStatus};
-use super::submission::{OperationalEvents, ReceiverChoice};
+use super::operational::{EventMaker, OperationalEvents};
+use super::submission::ReceiverChoice;
 use super::tasks::Pruner;
 use crate::observe::Instruments;
 use crate::random::IdGenerator;
@@ -139,20 +141,40 @@ impl<'o> NodeBuilder<'o> {
         let (health, directory) = (Arc::clone(&self.health), Arc::clone(&self.directory));
         let slots = self.options.slots;
         Runner {
-            state: SchedulerState::new(slots, self.clock, health, directory, settling),
+            state: SchedulerState::new(
+                slots,
+                self.clock,
+                health,
+                directory,
+                settling,
+                self.operator_events(),
+            ),
             commands,
             inbox: self.inbox.clone(),
             attempt_runner: Arc::new(self.attempt_runner()),
             rates: Arc::clone(&self.rates),
             instruments: Arc::clone(&self.instruments),
-            operational_events: OperationalEvents {
-                directory: Arc::clone(&self.directory),
-                message_ids: Arc::clone(&self.message_ids),
-            },
+            operational_events: OperationalEvents(self.event_maker()),
             shared_charges: SharedCharges::new(budgets, Arc::clone(&self.directory)),
             under_way: 0,
             starting: StartingAttempts::new(self.inbox.clone()),
             logged_at: None,
+        }
+    }
+
+    fn operator_events(&self) -> OperatorEvents {
+        OperatorEvents::new(
+            self.options.operational_events,
+            self.event_maker(),
+            (Arc::clone(&self.health), self.options.app_max_open()),
+            Arc::clone(&self.instruments),
+        )
+    }
+
+    fn event_maker(&self) -> EventMaker {
+        EventMaker {
+            directory: Arc::clone(&self.directory),
+            message_ids: Arc::clone(&self.message_ids),
         }
     }
 

@@ -42,6 +42,8 @@ const UNSETTLED: &str = "stagger.settlements.unsettled";
 
 const PAYLOAD_BYTES: &str = "stagger.payload.memory.bytes";
 
+const EVENTS_DROPPED: &str = "stagger.operator.events.dropped";
+
 const MEMBERS: &str = "stagger.nodes";
 
 const SHARDS: &str = "stagger.shards";
@@ -69,6 +71,7 @@ pub(crate) struct Instruments {
     commit_latency: Histogram,
     committed: Counter,
     commit_failures: Counter,
+    events_dropped: Counter,
 }
 
 /// The state of a node at one moment: figures that are only counted when a recorder reads them.
@@ -107,6 +110,7 @@ impl Instruments {
             commit_latency: histogram!(COMMIT_LATENCY),
             committed: counter!(COMMITTED),
             commit_failures: counter!(COMMIT_FAILURES),
+            events_dropped: counter!(EVENTS_DROPPED),
         }
     }
 
@@ -152,6 +156,11 @@ impl Instruments {
     pub(crate) fn committed(&self, settlements: usize, latency: Span) {
         self.committed.increment(count(settlements));
         self.commit_latency.record(latency.as_secs_f64());
+    }
+
+    /// The operator could not be told of an event.
+    pub(crate) fn event_dropped(&self) {
+        self.events_dropped.increment(1);
     }
 
     pub(crate) fn commit_failed(&self) {
@@ -222,6 +231,10 @@ pub(super) fn describe() {
     describe_counter!(
         COMMIT_FAILURES,
         "Writes of messages or settlements that the store failed at"
+    );
+    describe_counter!(
+        EVENTS_DROPPED,
+        "Events that the operator's application had no room for"
     );
     describe_gauge!(UNSETTLED, "Settlements that are not durable yet");
     describe_gauge!(PAYLOAD_BYTES, Unit::Bytes, "Payloads kept in memory for their first attempts");

@@ -220,10 +220,10 @@ impl Tables {
         {
             row.1 = endpoint_state;
         }
-        if let Some(new) = settlement.operational
-            && self.refuse_deleted(new.message.application).is_ok()
-        {
-            self.accept_one(new);
+        for new in settlement.operational {
+            if self.refuse_deleted(new.message.application).is_ok() {
+                self.accept_one(new);
+            }
         }
     }
 

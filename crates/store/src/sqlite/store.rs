@@ -169,9 +169,8 @@ const ROW: usize = 512;
 /// The approximate size of a settlement there: the delivery, and the attempt with its reply.
 fn weight(settlement: &Settlement) -> usize {
     let attempt = settlement.attempt.as_ref().map_or(0, |attempt| ROW + attempt.reply.len());
-    let operational = settlement.operational.as_ref();
     let message = |new: &NewMessage| new.payload.len() + ROW * (1 + new.endpoints.len());
-    ROW + attempt + operational.map_or(0, message)
+    ROW + attempt + settlement.operational.iter().map(message).sum::<usize>()
 }
 
 #[async_trait]

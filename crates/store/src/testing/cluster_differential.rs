@@ -373,7 +373,7 @@ fn settlement(
     Settlement {
         attempt: Some(attempt(n, to, 1, Verdict::Transient)),
         endpoint_state: Some((ep(to), endpoint_state)),
-        operational: news.map(build),
+        operational: news.map(build).into_iter().collect(),
         ..settled(n, to, to / 3 + 1, state, now)
     }
 }

@@ -146,7 +146,7 @@ async fn take(
         StoreStep::Settle { stale, of: (n, to), state, number, news } => {
             let settlement = Settlement {
                 attempt: Some(attempt(n, to, number, Verdict::Transient)),
-                operational: news.map(build),
+                operational: news.map(build).into_iter().collect(),
                 ..settled(n, to, to / 3 + 1, state, now)
             };
             let run = runs[runs.len() - 1 - usize::from(stale)];

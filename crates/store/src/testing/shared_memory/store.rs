@@ -84,11 +84,10 @@ impl SharedState {
     }
 
     fn settle_one(&mut self, tables: &mut Tables, settlement: Settlement) {
-        let new = settlement.operational.as_ref();
-        let new = new.map(|new| (new.message.id, new.endpoints.clone()));
-        let new = new.filter(|(id, _)| !tables.messages.contains_key(id));
+        let new = settlement.operational.iter().map(|new| (new.message.id, new.endpoints.clone()));
+        let new: Vec<_> = new.filter(|(id, _)| !tables.messages.contains_key(id)).collect();
         tables.settle_one(settlement);
-        if let Some((id, endpoints)) = new {
+        for (id, endpoints) in new {
             self.arrive_all(tables, id, &endpoints, Shards::NONE);
         }
     }

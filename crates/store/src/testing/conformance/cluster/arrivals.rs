@@ -91,7 +91,7 @@ pub(crate) async fn operational_messages_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
-    let dead = Settlement { operational: Some(message(2, 1, &[2])), ..settled(1, 1, 1, Dead, 9) };
+    let dead = Settlement { operational: vec![message(2, 1, &[2])], ..settled(1, 1, 1, Dead, 9) };
     for _ in 0..2 {
         store.settle(fixture.ann, vec![dead.clone()]).await.unwrap();
         assert_eq!(fixture.arrived(&[1, 2]).await, [(msg(2), ep(2))]);
