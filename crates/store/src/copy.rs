@@ -115,10 +115,17 @@ async fn transfer(
         while let Some(page) = pages.next().await? {
             page.iter().for_each(|bundle| stock.bundle(bundle));
             let ids: Vec<_> = page.iter().map(|bundle| bundle.message.id).collect();
+            let bare = page.iter().filter(|bundle| bundle.payload.is_none());
+            let bare: Vec<_> = bare.map(|bundle| bundle.message.id).collect();
             target.make_room(&ids).await?;
             to.accept(page.iter().map(CopiedMessage::as_new).collect()).await?;
             to.settle(fence, page.into_iter().flat_map(CopiedMessage::into_settlements).collect())
                 .await?;
+            for id in bare {
+                // One that is open again is cancelled at its next attempt, because it has nothing to send.
+                let deleted = to.delete_payload(id).await;
+                deleted.map(drop).or_else(|e| if e.is_conflict() { Ok(()) } else { Err(e) })?;
+            }
             tell(stock.copied.messages);
         }
     }
@@ -145,14 +152,14 @@ async fn take_stock(store: &dyn DeliveryStore) -> Result<Copied, Error> {
 /// A message with all that belongs to it.
 struct CopiedMessage {
     message: Message,
-    payload: Bytes,
+    /// None if it was deleted.
+    payload: Option<Bytes>,
     deliveries: Vec<(Delivery, Vec<DeliveryAttempt>)>,
 }
 
 impl CopiedMessage {
     async fn read(store: &dyn DeliveryStore, message: Message) -> Result<Self, Error> {
         let payload = store.payload(message.id).await?;
-        let payload = payload.ok_or_else(|| Error::store("a message has no payload"))?;
         let mut deliveries = Vec::new();
         for delivery in store.deliveries_of(message.id).await? {
             // A delivery without attempts needs no query.
@@ -167,7 +174,8 @@ impl CopiedMessage {
 
     fn as_new(&self) -> NewMessage {
         let endpoints = self.deliveries.iter().map(|(delivery, _)| delivery.endpoint).collect();
-        NewMessage { message: self.message.clone(), payload: self.payload.clone(), endpoints }
+        let payload = self.payload.clone().unwrap_or_default();
+        NewMessage { message: self.message.clone(), payload, endpoints }
     }
 
     /// The settlements that restore the state of the deliveries once the message is accepted.
@@ -245,7 +253,7 @@ impl CopyTotals {
     fn bundle(&mut self, bundle: &CopiedMessage) {
         self.copied.messages += 1;
         self.text(&format!("{:?}", bundle.message));
-        self.bytes(&bundle.payload);
+        self.bytes(bundle.payload.as_deref().unwrap_or_default());
         for (delivery, attempts) in &bundle.deliveries {
             let state = delivery.state;
             self.copied.deliveries.set(state, self.copied.deliveries.of(state) + 1);

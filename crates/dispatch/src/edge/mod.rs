@@ -5,6 +5,7 @@
 //! kept the node waiting for the longest loses its connection to the next one.
 
 mod body;
+mod channel_body;
 mod connection;
 mod descriptors;
 mod metrics;
@@ -17,6 +18,7 @@ mod table;
 mod tests;
 mod wrong_keys;
 
+pub(crate) use channel_body::ChannelBody;
 pub(crate) use descriptors::Descriptors;
 pub(crate) use metrics::describe;
 pub(crate) use server::HttpEdge;

@@ -37,6 +37,7 @@ mod tasks;
 mod testing;
 mod uncommitted;
 
+pub use fleet::NodeInfo;
 pub use handle::Node;
 pub(crate) use portal::{MAX_LIFETIME, NotOpened};
 pub use shared_budgets::{NodeOptions, SharedBudgets};

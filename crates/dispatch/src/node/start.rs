@@ -11,7 +11,7 @@ use super::attempt::{AttemptRunner, PayloadCache};
 use super::clock::EngineClock;
 use super::directory::Directory;
 use super::fleet::{
-    CommandExecutor, FleetLinks, FleetView, Leadership, SettingsSync, ShardMover, Work,
+    CommandExecutor, FleetLinks, FleetView, Leadership, NodeName, SettingsSync, ShardMover, Work,
 };
 use super::health::NodeHealth;
 use super::intake::{Intake, IntakeRoom};
@@ -93,6 +93,7 @@ struct NodeBuilder<'o> {
     view: Arc<FleetView>,
     notifications: Arc<PendingNotifications>,
     lost: watch::Sender<Option<Fence>>,
+    name: NodeName,
 }
 
 impl<'o> NodeBuilder<'o> {
@@ -129,6 +130,7 @@ impl<'o> NodeBuilder<'o> {
             view: Arc::default(),
             notifications: Arc::default(),
             lost: watch::Sender::new(None),
+            name: options.name(clock.now()),
         }
     }
 
@@ -199,6 +201,7 @@ impl<'o> NodeBuilder<'o> {
     fn pruner(&self) -> Pruner {
         Pruner {
             store: Arc::clone(&self.store),
+            directory: Arc::clone(&self.directory),
             leadership: Arc::clone(&self.leadership),
             clock: self.clock,
             retention: self.options.retention,
@@ -271,6 +274,7 @@ impl<'o> NodeBuilder<'o> {
             inbox: self.inbox.clone(),
             clock: self.clock,
             max_open: self.options.max_open,
+            name: self.name.clone(),
         }
     }
 
@@ -287,7 +291,7 @@ impl<'o> NodeBuilder<'o> {
             health: Arc::clone(&self.health),
             inbox: self.inbox.clone(),
             clock: self.clock,
-            name: self.options.name(),
+            name: self.name.to_string(),
             lease: self.options.lease,
         }
     }

@@ -308,11 +308,16 @@ impl DeliveryStore for SqliteStore {
         self.read(move |db| lookups::read_counts(db, endpoint)).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
         let (mut messages, mut from) = (0, None);
         while messages < limit {
             let left = limit - messages;
-            let step = self.write(move |changes| changes.prune(before, from, left)).await?;
+            let step = self.write(move |changes| changes.prune((of, before), from, left)).await?;
             (messages, from) = (messages + step.deleted, step.next);
             if from.is_none() {
                 break;
@@ -323,6 +328,10 @@ impl DeliveryStore for SqliteStore {
 
     async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
         self.write(move |changes| changes.delete_finished(id)).await
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.write(move |changes| changes.delete_payload(id)).await
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

@@ -212,7 +212,7 @@ impl<'s> Side<'s> {
                 };
                 answer(store.replay(request, at(now), limit).await)
             }
-            ClusterStep::Prune(before) => answer(store.prune(at(before), 99).await),
+            ClusterStep::Prune(before) => answer(store.prune(None, at(before), 99).await),
             ClusterStep::PutApplication(n) => answer(store.put_application(application(n)).await),
             ClusterStep::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
             ClusterStep::DeleteApplication(n) => answer(store.delete_application(app(n)).await),

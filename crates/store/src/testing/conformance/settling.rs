@@ -126,7 +126,7 @@ pub(crate) async fn counts_follow_every_change(store: &dyn DeliveryStore) {
     assert_eq!(counted(store, None).await, [8, 1, 1, 1, 1]);
     store.replay(ReplayRequest::One(msg(3), ep(1)), at(20), 1).await.unwrap();
     store.settle(fence, vec![settled(2, 2, 1, Delivered, 9)]).await.unwrap();
-    store.prune(at(99), 9).await.unwrap();
+    store.prune(None, at(99), 9).await.unwrap();
     assert_eq!(counted(store, None).await, [8, 1, 0, 0, 1]);
     store.delete_application(app(1)).await.unwrap();
     assert_eq!(counted(store, None).await, [0; 5]);

@@ -249,9 +249,14 @@ impl DeliveryStore for SharedMemoryStore {
         self.rows.counts(endpoint).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
         let (mut state, mut tables) = (self.state(), self.tables());
-        let pruned = tables.prune(before, limit);
+        let pruned = tables.prune(of, before, limit);
         state.forget_deleted(&tables);
         Ok(pruned)
     }
@@ -261,6 +266,10 @@ impl DeliveryStore for SharedMemoryStore {
         let deleted = tables.delete_finished(id);
         state.forget_deleted(&tables);
         deleted
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.tables().delete_payload(id)
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
