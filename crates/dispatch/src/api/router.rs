@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 use super::problem::Problem;
 use super::state::{Api, ApiOptions};
 use super::{
-    applications, audit, auth, deliveries, endpoints, export, filter_test, messages, nodes, openapi,
-    operators, portal_links,
+    applications, audit, auth, deliveries, endpoints, export, filter_test, messages, nodes,
+    openapi, operators, portal_links,
 };
 use crate::node::Node;
 

@@ -230,9 +230,7 @@ const SETTINGS: [Setting; 43] = [
     Setting {
         key: "operational_events",
         bound: "the id of an application, such as app_...",
-        set: |config, text| {
-            text.parse().ok().map(|it| config.node.operational_events = Some(it))
-        },
+        set: |config, text| text.parse().ok().map(|it| config.node.operational_events = Some(it)),
     },
     Setting {
         key: "lease",

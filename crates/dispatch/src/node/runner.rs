@@ -133,7 +133,7 @@ impl Runner {
         }
     }
 
-    fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
+    pub(super) fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
         let (now, written) = (self.state.clock.now(), answer.written);
         if answer.result == Err(AttemptFailure::Local) {
             self.report_not_made(now, answer.detail.as_deref());

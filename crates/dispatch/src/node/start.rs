@@ -15,6 +15,7 @@ use super::fleet::{
 };
 use super::health::NodeHealth;
 use super::intake::{Intake, IntakeRoom};
+use super::operational::{EventMaker, OperationalEvents};
 use super::operator_events::OperatorEvents;
 use super::replay::Replayer;
 use super::runner::Runner;
@@ -25,7 +26,6 @@ use super::settler::Settler;
 use super::shared_budgets::{SharedBudgets, SharedCharges};
 use super::starting::StartingAttempts;
 use super::status::{AttemptCounter, NodeStatus};
-use super::operational::{EventMaker, OperationalEvents};
 use super::submission::ReceiverChoice;
 use super::tasks::Pruner;
 use crate::observe::Instruments;

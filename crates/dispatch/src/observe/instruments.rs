@@ -52,6 +52,37 @@ const VERDICT: &str = "stagger.verdict";
 
 const STATE: &str = "stagger.state";
 
+/// The names of all instruments of this process, of which the text for Prometheus shows a form without full stops.
+#[cfg(feature = "otel")]
+pub(super) const NAMES: [&str; 22] = [
+    ATTEMPTS,
+    NOT_MADE,
+    TOKEN_FAILURES,
+    LATENCY,
+    RETRIES,
+    DELAY,
+    ENDED,
+    DELIVERIES,
+    BREAKERS,
+    DISABLED,
+    ACCEPTED,
+    ACCEPT_LATENCY,
+    COMMIT_LATENCY,
+    COMMITTED,
+    COMMIT_FAILURES,
+    UNSETTLED,
+    PAYLOAD_BYTES,
+    EVENTS_DROPPED,
+    MEMBERS,
+    SHARDS,
+    crate::edge::REFUSED,
+    crate::edge::WRONG,
+];
+
+/// The names of all labels.
+#[cfg(feature = "otel")]
+pub(super) const LABELS: [&str; 4] = [VERDICT, STATE, BREAKERS, crate::edge::PLACE];
+
 /// The states in which a delivery ends.
 const ENDS: [DeliveryState; 3] =
     [DeliveryState::Delivered, DeliveryState::Dead, DeliveryState::Cancelled];
@@ -232,10 +263,7 @@ pub(super) fn describe() {
         COMMIT_FAILURES,
         "Writes of messages or settlements that the store failed at"
     );
-    describe_counter!(
-        EVENTS_DROPPED,
-        "Events that the operator's application had no room for"
-    );
+    describe_counter!(EVENTS_DROPPED, "Events that the operator's application had no room for");
     describe_gauge!(UNSETTLED, "Settlements that are not durable yet");
     describe_gauge!(PAYLOAD_BYTES, Unit::Bytes, "Payloads kept in memory for their first attempts");
     describe_gauge!(MEMBERS, "Nodes that work on the store, as this one last heard");

@@ -67,7 +67,8 @@ impl Change for Prune {
         }
         let more = found.len() == limit;
         let reached = found.last().filter(|_| more);
-        *changes.memory.pruned() = reached.map(|to| Pruned { of: self.of, before: self.before, to: *to });
+        *changes.memory.pruned() =
+            reached.map(|to| Pruned { of: self.of, before: self.before, to: *to });
         Ok(PruneStep { deleted, more })
     }
 }

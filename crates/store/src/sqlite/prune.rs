@@ -127,9 +127,7 @@ impl Changes<'_> {
         let most = from_size(EXAMINED + 1);
         let mut rows = match of {
             None => walk.query(params![from.as_bytes(), to.as_bytes(), most])?,
-            Some(of) => {
-                walk.query(params![from.as_bytes(), to.as_bytes(), most, of.as_bytes()])?
-            }
+            Some(of) => walk.query(params![from.as_bytes(), to.as_bytes(), most, of.as_bytes()])?,
         };
         let (mut old, mut examined) = (Vec::new(), 0);
         // Messages of others may lie between those of an application.

@@ -11,8 +11,8 @@ use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::super::query;
-use super::span;
 use super::schema::{ApplicationIdText, ExternalIdText};
+use super::span;
 use crate::Error;
 
 /// Longest name, in characters: it fits on one line of a page.

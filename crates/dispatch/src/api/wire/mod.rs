@@ -22,6 +22,6 @@ pub(super) use schema::{
     EndpointPathText, EventTypeText, MessageIdText, PortalLinkIdText, SpanText, StateName,
     TimestampText, patch_of,
 };
-pub(crate) use span::text as span_text;
 pub(super) use secret::{NewSecret, SecretView, Secrets, header_patch};
 pub(super) use settings::{EndpointContext, EndpointCreated, EndpointSettings, EndpointView};
+pub(crate) use span::text as span_text;

@@ -97,7 +97,9 @@ pub(crate) async fn pruning_of_one_application_leaves_the_others(store: &dyn Del
     assert_eq!(store.prune(Some(app(1)), at(10), 9).await.unwrap().messages, 1);
     assert_eq!(store.prune(Some(app(1)), at(500), 9999).await.unwrap().messages, 166 - 3 - 1);
     assert_eq!(store.prune(Some(app(1)), at(500), 9999).await.unwrap().messages, 0);
-    for (n, to, there) in [(3, 1, false), (4, 3, true), (300, 1, true), (498, 1, false), (501, 1, true)] {
+    for (n, to, there) in
+        [(3, 1, false), (4, 3, true), (300, 1, true), (498, 1, false), (501, 1, true)]
+    {
         assert_eq!(store.message(msg(n)).await.unwrap().is_some(), there, "{n}");
         assert_eq!(store.payload(msg(n)).await.unwrap().is_some(), there, "{n}");
         let attempts = store.attempts(msg(n), ep(to)).await.unwrap();
@@ -115,15 +117,17 @@ pub(crate) async fn a_payload_is_deleted_with_the_replies_and_nothing_else(
 ) {
     let fence = furnish(store).await;
     store.accept(vec![keyed(1, 1, &[1, 2], "k"), message(2, 1, &[1])]).await.unwrap();
+    // Failed attempts have replies.
     let made = |n, to| Settlement {
-        attempt: Some(attempt(n, to, 1, Verdict::Ok)),
+        attempt: Some(attempt(n, to, 1, Verdict::Transient)),
         ..settled(n, to, 1, Delivered, 5)
     };
     store.settle(fence, vec![made(1, 1), made(2, 1)]).await.unwrap();
     assert!(store.delete_payload(msg(1)).await.unwrap_err().is_conflict(), "a delivery is open");
     assert!(store.payload(msg(1)).await.unwrap().is_some());
     store.settle(fence, vec![made(1, 2)]).await.unwrap();
-    let (before, of_other) = (store.message(msg(1)).await.unwrap(), store.payload(msg(2)).await.unwrap());
+    let (before, of_other) =
+        (store.message(msg(1)).await.unwrap(), store.payload(msg(2)).await.unwrap());
     let attempts = store.attempts(msg(1), ep(2)).await.unwrap();
     assert!(!attempts[0].reply.is_empty());
     for _ in 0..2 {
