@@ -151,7 +151,7 @@ fn a_collector_had_other_numbers_than_a_scrape() {
     let serving = Serving::start(&collector.url("/v1/traces"));
     let app = serving.id("/v1/applications", r#"{"name":"shop"}"#);
     let endpoint = format!(
-        r#"{{"url":"{}","policy":{{"backoff":{{"base":"1ms","max":"2ms"}}}}}}"#,
+        r#"{{"url":"{}","policy":{{"backoff":{{"base":"1ms","cap":"2ms"}}}}}}"#,
         receiver.url("/")
     );
     serving.id(&format!("/v1/applications/{app}/endpoints"), &endpoint);

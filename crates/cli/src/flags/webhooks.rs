@@ -106,7 +106,7 @@ pub(crate) enum WebhooksCommand {
     #[command(
         after_help = "Examples:\n  stagger webhooks export --since 2026-11-28T06:00:00Z --output shop.jsonl"
     )]
-    Export(ExportFlags),
+    Export(MessageExportFlags),
     /// Send finished deliveries again: one, those of a message or of an endpoint, or of the application
     #[command(
         after_help = "Examples:\n  stagger webhooks replay msg_0190163d8694739b84f6b0d3ccc3a5a1 --state delivered"
@@ -122,7 +122,7 @@ pub(crate) enum WebhooksCommand {
 
 /// The messages to export.
 #[derive(Debug, Args)]
-pub(crate) struct ExportFlags {
+pub(crate) struct MessageExportFlags {
     /// Only messages accepted at or after this, such as 2026-11-28T06:00:00Z
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,

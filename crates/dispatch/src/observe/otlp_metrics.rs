@@ -24,7 +24,7 @@ use opentelemetry_proto::tonic::metrics::v1::{
 };
 use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message as _;
-use stagger::{Clock, Sleep, Span, StdTime, TokioTime};
+use stagger::{Sleep, Span, StdTime, TokioTime};
 use tokio::task::AbortHandle;
 
 use super::exposition::{Family, FamilyKind, Sample, families};

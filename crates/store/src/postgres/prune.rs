@@ -111,6 +111,10 @@ impl Change for DeletePayload {
             }
         }
         statement::run(&changes.db, "DELETE FROM payload WHERE message = $1", &[id]).await?;
+        // A check of the store tells it from a payload that was lost.
+        let sql = "UPDATE message SET document = \
+                   (coalesce(document, '{}')::jsonb || '{\"payload_deleted\": true}')::text WHERE id = $1";
+        statement::run(&changes.db, sql, &[id]).await?;
         let sql = "UPDATE attempt SET reply = NULL \
                    WHERE day = $1 AND message = $2 AND reply IS NOT NULL";
         statement::run(&changes.db, sql, &[&day_of(self.0), id]).await?;

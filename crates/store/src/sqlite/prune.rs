@@ -88,12 +88,21 @@ impl Changes<'_> {
         if self.is_open(id)? {
             return Err(is_open(id).into());
         }
+        // Nothing of it stays in free pages of the file.
+        self.db.execute_batch("PRAGMA secure_delete = ON")?;
+        let deleted = self.erase_payload(id, number);
+        self.db.execute_batch("PRAGMA secure_delete = OFF")?;
+        deleted?;
+        Ok(true)
+    }
+
+    fn erase_payload(&self, id: MessageId, number: i64) -> rusqlite::Result<()> {
         self.db.prepare_cached("DELETE FROM payload WHERE number = ?1")?.execute([number])?;
         let sql = "UPDATE message SET payload = ?2 WHERE id = ?1";
         self.db.prepare_cached(sql)?.execute(params![id.as_bytes(), NO_PAYLOAD])?;
         let sql = "UPDATE attempt SET reply = NULL WHERE message = ?1 AND reply IS NOT NULL";
         self.db.prepare_cached(sql)?.execute([id.as_bytes()])?;
-        Ok(true)
+        Ok(())
     }
 
     /// Deletes a message with its payload, deliveries and attempts.

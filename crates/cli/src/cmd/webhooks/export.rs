@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::api::{Api, Failure, encoded, wrong};
-use crate::flags::ExportFlags;
+use crate::flags::MessageExportFlags;
 use crate::streams;
 
 /// Messages of one request: at most some 20 MiB of answer, which is held in memory.
@@ -27,7 +27,7 @@ enum Position {
 }
 
 /// Writes all lines. One that was interrupted goes on in the same file.
-pub(super) async fn export(api: &Api, flags: &ExportFlags) -> Result<String, Failure> {
+pub(super) async fn export(api: &Api, flags: &MessageExportFlags) -> Result<String, Failure> {
     let path = api.in_app("/export").await?;
     let mut query = format!("?limit={PAGE}");
     for (name, value) in [("since", &flags.since), ("until", &flags.until)] {
