@@ -295,7 +295,7 @@ mod tests {
     };
     use crate::{DeliveryFilter, Fence, ReplayRequest};
 
-    /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint,
+    /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint, a deleted payload,
     /// and more messages than a page has.
     async fn fill(store: &dyn DeliveryStore) {
         let fence = furnish(store).await;
@@ -320,6 +320,7 @@ mod tests {
         store.settle(fence, vec![settled(9, 1, 1, DeliveryState::Dead, 300)]).await.unwrap();
         store.replay(ReplayRequest::One(msg(9), ep(1)), at(400), 1).await.unwrap();
         store.delete_endpoint(ep(3), at(500)).await.unwrap();
+        assert!(store.delete_payload(msg(201)).await.unwrap());
     }
 
     async fn assert_moved(from: &StorePlace, to: &StorePlace) -> Copied {
@@ -336,6 +337,8 @@ mod tests {
         let page = PageRequest { after: None, limit: 9 };
         assert_eq!(store.deliveries(None, dead, page).await.unwrap().items.len(), 1);
         assert!(store.settle(Fence(0), Vec::new()).await.is_err());
+        assert!(store.message(msg(201)).await.unwrap().is_some());
+        assert_eq!(store.payload(msg(201)).await.unwrap(), None);
         copied
     }
 

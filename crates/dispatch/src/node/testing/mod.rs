@@ -2,4 +2,5 @@
 
 mod fences;
 mod operator_events;
+mod retention;
 mod scheduler;
