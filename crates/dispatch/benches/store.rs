@@ -100,11 +100,11 @@ async fn a_million() {
     })
     .await;
     timed("pruned in vain", async {
-        bench.store.prune(now(), 1000).await.unwrap();
+        bench.store.prune(None, now(), 1000).await.unwrap();
     })
     .await;
     timed("pruned in vain again", async {
-        bench.store.prune(now(), 1000).await.unwrap();
+        bench.store.prune(None, now(), 1000).await.unwrap();
     })
     .await;
     timed("100 000 of them settled", async {
@@ -118,7 +118,7 @@ async fn a_million() {
     timed("those pruned", async {
         let mut pruned = 0;
         while pruned < 100_000 {
-            pruned += bench.store.prune(now(), 1000).await.unwrap().messages;
+            pruned += bench.store.prune(None, now(), 1000).await.unwrap().messages;
         }
     })
     .await;

@@ -22,6 +22,8 @@ use crate::api::ApiOptions;
 use crate::config::{AdminKey, Config, StoreKind};
 use crate::edge::{Descriptors, HttpEdge};
 use crate::node::{Node, NodeOptions, SharedBudgets};
+#[cfg(feature = "otel")]
+use crate::observe::MetricsExport;
 #[cfg(feature = "oidc")]
 use crate::oidc::Oidc;
 use crate::ui::UiOptions;
@@ -35,6 +37,9 @@ pub struct NodeServer {
     node: Node,
     admin: AdminKey,
     config: Config,
+    /// Metrics are exported until this is dropped.
+    #[cfg(feature = "otel")]
+    _export: Option<MetricsExport>,
 }
 
 impl NodeServer {
@@ -55,10 +60,24 @@ impl NodeServer {
         let options = NodeOptions { address: Some(address), ..config.node };
         let budgets = budgets(&config).await?;
         let node = Node::start_with(open_store(&config).await?, sender, options, budgets).await?;
+        #[cfg(feature = "otel")]
+        let export = config.otlp.as_deref();
+        #[cfg(feature = "otel")]
+        let export = export
+            .map(|url| observe::export_metrics(metrics.clone(), node.clone(), url))
+            .transpose()?;
         let routes = routes(&node, (&admin, operators), &config, address)?
             .merge(observe::metrics_route(metrics, node.clone()));
         let edge = HttpEdge::new(listener, routes, connections);
-        Ok(Self { edge, address, node, admin, config })
+        Ok(Self {
+            edge,
+            address,
+            node,
+            admin,
+            config,
+            #[cfg(feature = "otel")]
+            _export: export,
+        })
     }
 
     /// The address on which it listens.

@@ -291,6 +291,11 @@ impl EndpointQueue {
         self.health.endpoint_state()
     }
 
+    pub(super) const fn set_alerted(&mut self, since: Option<Instant>) -> EndpointState {
+        self.health.set_alerted(since);
+        self.health.endpoint_state()
+    }
+
     pub(super) fn view(&self, now: Instant) -> QueueView {
         let endpoint_state = self.health.endpoint_state();
         QueueView {

@@ -129,6 +129,11 @@ impl Health {
         disabled
     }
 
+    /// Remembers since when the operator knows that the endpoint fails.
+    pub(super) const fn set_alerted(&mut self, since: Option<Instant>) {
+        self.endpoint_state.alerted_since = since;
+    }
+
     /// Remembers a failed attempt.
     pub(super) const fn remember_failure(&mut self, failure: LastFailure) {
         self.endpoint_state.last_failure = Some(failure);

@@ -24,6 +24,7 @@
 //! [`leadership`] decides which node of several schedules the endpoints of which shards.
 #![forbid(unsafe_code)]
 
+pub mod alerts;
 mod classify;
 mod endpoint_queue;
 mod fair_queue;

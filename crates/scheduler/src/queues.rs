@@ -244,6 +244,11 @@ impl Scheduler {
         self.with_queue(id, |queue| queue.recover(now))
     }
 
+    /// Sets since when the operator knows that an endpoint fails. Returns the state to store, if the endpoint is known.
+    pub fn set_alerted(&mut self, id: EndpointId, since: Option<Instant>) -> Option<EndpointState> {
+        self.with_queue(id, |queue| queue.set_alerted(since))
+    }
+
     /// The current state of an endpoint's queue.
     #[must_use]
     pub fn view(&self, now: Instant, id: EndpointId) -> Option<QueueView> {

@@ -264,14 +264,14 @@ pub struct Settlement {
     pub attempt: Option<DeliveryAttempt>,
     /// The learned state of the endpoint.
     pub endpoint_state: Option<(EndpointId, EndpointState)>,
-    /// The operational message to its application.
-    pub operational: Option<NewMessage>,
+    /// The operational messages about it: to its application, and to the operator's.
+    pub operational: Vec<NewMessage>,
 }
 
 impl From<QueueChange> for Settlement {
     fn from(change: QueueChange) -> Self {
         let QueueChange { delivery, attempt, endpoint_state } = change;
-        Self { delivery, attempt, endpoint_state, operational: None }
+        Self { delivery, attempt, endpoint_state, operational: Vec::new() }
     }
 }
 

@@ -153,15 +153,27 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     /// The number of deliveries in each state, of one endpoint or of all.
     async fn counts(&self, endpoint: Option<EndpointId>) -> Result<DeliveryCounts, Error>;
 
-    /// Deletes finished messages accepted before `before`, with payloads, deliveries and attempts: at
-    /// most `limit` messages, oldest first. Messages with an open delivery stay.
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error>;
+    /// Deletes finished messages accepted before `before`, of an application (of all when `None`), with payloads,
+    /// deliveries and attempts: at most `limit` messages, oldest first. Messages with an open delivery stay.
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error>;
 
     /// Deletes a message with its payload, deliveries and attempts; whether it was there.
     ///
     /// # Errors
     /// A conflict: one of its deliveries is open.
     async fn delete_message(&self, id: MessageId) -> Result<bool, Error>;
+
+    /// Deletes the payload of a message, and the replies that its attempts have got, which may repeat it; whether the
+    /// message was there. The message, its deliveries and its attempts stay.
+    ///
+    /// # Errors
+    /// A conflict: one of its deliveries is open.
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error>;
 
     /// Adds an entry to the audit log, with the next number, and deletes those that are too old.
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error>;

@@ -115,10 +115,17 @@ async fn transfer(
         while let Some(page) = pages.next().await? {
             page.iter().for_each(|bundle| stock.bundle(bundle));
             let ids: Vec<_> = page.iter().map(|bundle| bundle.message.id).collect();
+            let bare = page.iter().filter(|bundle| bundle.payload.is_none());
+            let bare: Vec<_> = bare.map(|bundle| bundle.message.id).collect();
             target.make_room(&ids).await?;
             to.accept(page.iter().map(CopiedMessage::as_new).collect()).await?;
             to.settle(fence, page.into_iter().flat_map(CopiedMessage::into_settlements).collect())
                 .await?;
+            for id in bare {
+                // One that is open again is cancelled at its next attempt, because it has nothing to send.
+                let deleted = to.delete_payload(id).await;
+                deleted.map(drop).or_else(|e| if e.is_conflict() { Ok(()) } else { Err(e) })?;
+            }
             tell(stock.copied.messages);
         }
     }
@@ -145,14 +152,14 @@ async fn take_stock(store: &dyn DeliveryStore) -> Result<Copied, Error> {
 /// A message with all that belongs to it.
 struct CopiedMessage {
     message: Message,
-    payload: Bytes,
+    /// None if it was deleted.
+    payload: Option<Bytes>,
     deliveries: Vec<(Delivery, Vec<DeliveryAttempt>)>,
 }
 
 impl CopiedMessage {
     async fn read(store: &dyn DeliveryStore, message: Message) -> Result<Self, Error> {
         let payload = store.payload(message.id).await?;
-        let payload = payload.ok_or_else(|| Error::store("a message has no payload"))?;
         let mut deliveries = Vec::new();
         for delivery in store.deliveries_of(message.id).await? {
             // A delivery without attempts needs no query.
@@ -167,7 +174,8 @@ impl CopiedMessage {
 
     fn as_new(&self) -> NewMessage {
         let endpoints = self.deliveries.iter().map(|(delivery, _)| delivery.endpoint).collect();
-        NewMessage { message: self.message.clone(), payload: self.payload.clone(), endpoints }
+        let payload = self.payload.clone().unwrap_or_default();
+        NewMessage { message: self.message.clone(), payload, endpoints }
     }
 
     /// The settlements that restore the state of the deliveries once the message is accepted.
@@ -245,7 +253,7 @@ impl CopyTotals {
     fn bundle(&mut self, bundle: &CopiedMessage) {
         self.copied.messages += 1;
         self.text(&format!("{:?}", bundle.message));
-        self.bytes(&bundle.payload);
+        self.bytes(bundle.payload.as_deref().unwrap_or_default());
         for (delivery, attempts) in &bundle.deliveries {
             let state = delivery.state;
             self.copied.deliveries.set(state, self.copied.deliveries.of(state) + 1);
@@ -287,7 +295,7 @@ mod tests {
     };
     use crate::{DeliveryFilter, Fence, ReplayRequest};
 
-    /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint,
+    /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint, a deleted payload,
     /// and more messages than a page has.
     async fn fill(store: &dyn DeliveryStore) {
         let fence = furnish(store).await;
@@ -305,13 +313,14 @@ mod tests {
                     ep(1),
                     EndpointState { paused_until: Some(at(9)), ..EndpointState::default() },
                 )),
-                operational: None,
+                operational: Vec::new(),
             };
             store.settle(fence, vec![settlement]).await.unwrap();
         }
         store.settle(fence, vec![settled(9, 1, 1, DeliveryState::Dead, 300)]).await.unwrap();
         store.replay(ReplayRequest::One(msg(9), ep(1)), at(400), 1).await.unwrap();
         store.delete_endpoint(ep(3), at(500)).await.unwrap();
+        assert!(store.delete_payload(msg(201)).await.unwrap());
     }
 
     async fn assert_moved(from: &StorePlace, to: &StorePlace) -> Copied {
@@ -328,6 +337,8 @@ mod tests {
         let page = PageRequest { after: None, limit: 9 };
         assert_eq!(store.deliveries(None, dead, page).await.unwrap().items.len(), 1);
         assert!(store.settle(Fence(0), Vec::new()).await.is_err());
+        assert!(store.message(msg(201)).await.unwrap().is_some());
+        assert_eq!(store.payload(msg(201)).await.unwrap(), None);
         copied
     }
 

@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use stagger::Instant;
+use stagger::{Instant, Span};
 use stagger_scheduler::model::{
     Application, ApplicationId, ChannelName, ClosedLink, Endpoint, EndpointAuth, EndpointId,
     EndpointState, HeaderTemplate, KeyHash, Labels, LinkEnd, Message, PortalAccess, PortalLinkId,
@@ -34,6 +34,7 @@ pub(super) fn of_application(
         slots: application.slots,
         created_at: application.created_at.as_nanos(),
         labels: Cow::Borrowed(&application.labels),
+        retention: application.retention.map(Span::as_nanos),
         portal: Sealer::of_application(application.id, keys).portal(&application.portal)?,
     })
 }
@@ -56,6 +57,7 @@ pub(super) fn application(
         slots: document.slots,
         created_at: Instant::from_nanos(document.created_at),
         labels: document.labels.into_owned(),
+        retention: document.retention.map(Span::from_nanos),
         portal: sealer.open_portal(document.portal)?,
     })
 }
@@ -202,6 +204,9 @@ struct ApplicationDocument<'a> {
     created_at: u64,
     #[serde(default, skip_serializing_if = "has_no_labels")]
     labels: Cow<'a, Labels>,
+    /// In nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retention: Option<u64>,
     #[serde(default)]
     portal: PortalDocument,
 }

@@ -167,7 +167,7 @@ impl Cluster for SoleCluster {
         fence: Fence,
         settlements: Vec<Settlement>,
     ) -> Result<(), Error> {
-        let operational = settlements.iter().filter_map(|it| it.operational.clone());
+        let operational = settlements.iter().flat_map(|it| it.operational.clone());
         let operational: Vec<NewMessage> = operational.collect();
         self.store.settle(fence, settlements).await?;
         if !operational.is_empty() {

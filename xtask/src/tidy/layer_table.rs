@@ -218,7 +218,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         "crates/scheduler/src/",
         &[
             &["model"],
-            &["leadership", "classify", "rules", "launch"],
+            &["alerts", "leadership", "classify", "rules", "launch"],
             &["transition"],
             &["health", "pacer", "pending_index", "fair_queue", "token_hold"],
             &["endpoint_queue"],

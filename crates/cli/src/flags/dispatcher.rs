@@ -156,6 +156,10 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "TIME")]
     retention: Option<String>,
 
+    /// The application whose endpoints are told what happens to the others [none]
+    #[arg(long, value_name = "APPLICATION")]
+    operational_events: Option<String>,
+
     /// With PostgreSQL: within which time a node that died is replaced by the others [10s]
     #[arg(long, value_name = "TIME")]
     lease: Option<String>,
@@ -233,6 +237,7 @@ impl ServeFlags {
             ("app_max_open", &self.app_max_open),
             ("payload_memory", &self.payload_memory),
             ("retention", &self.retention),
+            ("operational_events", &self.operational_events),
             ("lease", &self.lease),
             ("redis", &self.redis),
             ("redis_budget", &self.redis_budget),

@@ -16,6 +16,7 @@ Examples:
   stagger webhooks list deliveries --state dead
   stagger webhooks tail --for 2s                each change of a delivery, as it happens
   stagger webhooks replay --state dead --since 2026-11-28T06:00:00Z
+  stagger webhooks export --output shop.jsonl   all messages with their deliveries and attempts
 
 The key comes from the file of --key-file, from the variable STAGGER_KEY, or from
 stagger-data/admin.key. The variables STAGGER_URL and STAGGER_APP stand for --url and --app.
@@ -101,6 +102,11 @@ pub(crate) enum WebhooksCommand {
         #[arg(long = "for", value_name = "TIME", value_parser = time)]
         time: Option<Span>,
     },
+    /// Write the messages of the application with payloads, deliveries and attempts, newest first, as lines of JSON
+    #[command(
+        after_help = "Examples:\n  stagger webhooks export --since 2026-11-28T06:00:00Z --output shop.jsonl"
+    )]
+    Export(MessageExportFlags),
     /// Send finished deliveries again: one, those of a message or of an endpoint, or of the application
     #[command(
         after_help = "Examples:\n  stagger webhooks replay msg_0190163d8694739b84f6b0d3ccc3a5a1 --state delivered"
@@ -112,6 +118,20 @@ pub(crate) enum WebhooksCommand {
         #[command(flatten)]
         filter: DeliveryFilterFlags,
     },
+}
+
+/// The messages to export.
+#[derive(Debug, Args)]
+pub(crate) struct MessageExportFlags {
+    /// Only messages accepted at or after this, such as 2026-11-28T06:00:00Z
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// Only messages accepted before this
+    #[arg(long, value_name = "TIME")]
+    pub(crate) until: Option<String>,
+    /// The file to write; an export that was interrupted goes on in it [standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// The new thing.

@@ -14,8 +14,14 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start() -> Self {
+        Self::with(&["--memory", "--max-body", "16MiB"])
+    }
+
+    /// With these flags.
+    pub(crate) fn with(flags: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stagger"))
-            .args(["serve", "--memory", "--allow-private", "--listen", "127.0.0.1:0"])
+            .args(["serve", "--allow-private", "--listen", "127.0.0.1:0"])
+            .args(flags)
             .args(["--admin-key", KEY])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -30,6 +36,12 @@ impl Serving {
         // A full pipe must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
+    }
+}
+
+impl Serving {
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 }
 

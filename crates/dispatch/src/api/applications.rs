@@ -36,7 +36,7 @@ pub(super) async fn create_application(
 ) -> Result<(StatusCode, axum::Json<ApplicationCreated>), Problem> {
     let key = ApiKey::make()?;
     let mut application = blank(ApplicationId::from_uuid(api.new_id()?), api.now());
-    settings.apply(&mut application)?;
+    settings.apply(&mut application, api.node().retention())?;
     application.keys = vec![key.hash()];
     let view = ApplicationView::from(&application);
     api.node().put_application(application).await?;
@@ -89,7 +89,7 @@ pub(super) async fn change_application(
     let mut application = current(&api, tenant.id())?;
     let settings: ApplicationSettings =
         body::patched(&ApplicationSettings::of(&application), &patch)?;
-    settings.apply(&mut application)?;
+    settings.apply(&mut application, api.node().retention())?;
     let view = ApplicationView::from(&application);
     api.node().put_application(application).await?;
     Ok(axum::Json(view))
@@ -130,6 +130,7 @@ pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
         created_at,
         labels: Labels::default(),
         portal: PortalAccess::default(),
+        retention: None,
     }
 }
 

@@ -10,6 +10,7 @@ use super::applications::{ApiKey, blank};
 use super::body;
 use super::endpoints::{MAX_ENDPOINTS, check_own, replaced};
 use super::problem::Problem;
+pub(crate) use super::wire::span_text;
 use super::wire::{
     ApplicationSettings, EndpointContext, EndpointSettings, EndpointView, NewSecret, header_patch,
 };
@@ -28,7 +29,7 @@ pub(crate) async fn create_application(
 ) -> Result<String, Error> {
     let key = ApiKey::make()?;
     let mut application = blank(id, now);
-    ApplicationSettings::named(name).apply(&mut application)?;
+    ApplicationSettings::named(name).apply(&mut application, node.retention())?;
     application.keys = vec![key.hash()];
     node.put_application(application).await?;
     Ok(key.reveal())
@@ -47,8 +48,9 @@ pub(crate) async fn rename_application(
     let known = node.application(id).ok_or_else(|| Error::not_found("application"))?;
     let mut application = Application::clone(&known);
     let (slots, labels) = (application.slots, application.labels.clone());
-    ApplicationSettings::named(name).apply(&mut application)?;
-    node.put_application(Application { slots, labels, ..application }).await
+    let retention = application.retention;
+    ApplicationSettings::named(name).apply(&mut application, node.retention())?;
+    node.put_application(Application { slots, labels, retention, ..application }).await
 }
 
 /// The side that sets something of an endpoint.

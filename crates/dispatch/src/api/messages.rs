@@ -207,6 +207,22 @@ pub(super) async fn get_payload(
     Ok(response)
 }
 
+/// Deletes the payload of a message, and the replies of its receivers, which may repeat it. The message, its deliveries
+/// and its attempts stay, without these. Open deliveries are cancelled first; an attempt that is in flight may still
+/// arrive. Its idempotency key stays taken. Repeated, it answers the same.
+#[utoipa::path(
+    delete, path = "/v1/applications/{app}/messages/{msg}/payload", tag = "messages",
+    params(openapi::ApplicationPath, openapi::MessagePath),
+    responses((status = 204, description = "It is gone.")),
+)]
+pub(super) async fn delete_payload(
+    State(api): State<Api>,
+    OwnMessage(message): OwnMessage,
+) -> Result<StatusCode, Problem> {
+    api.node().delete_payload(message.id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 async fn accept_one(
     api: &Api,
     tenant: &Tenant,

@@ -113,6 +113,43 @@ impl MessageQuery {
     }
 }
 
+/// The range of an export.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ExportQuery {
+    /// Messages accepted at or after this.
+    #[param(value_type = Option<TimestampText>)]
+    since: Option<String>,
+    /// Messages accepted before this.
+    #[param(value_type = Option<TimestampText>)]
+    until: Option<String>,
+    /// The most messages, from 1: default all.
+    #[param(value_type = Option<u32>, minimum = 1)]
+    limit: Option<String>,
+    /// The `cursor` of the last checkpoint of an earlier export.
+    cursor: Option<String>,
+}
+
+impl ExportQuery {
+    /// The messages, the entry after which they begin, and their most.
+    pub(super) fn check(&self) -> Result<(MessageFilter, Option<Cursor>, usize), Error> {
+        let filter = MessageFilter {
+            event_type: None,
+            since: bound("since", self.since.as_deref())?,
+            until: bound("until", self.until.as_deref())?,
+        };
+        let number = |text: &String| {
+            let number = text.parse::<u32>().ok().filter(|number| *number > 0);
+            let number = number.and_then(|number| usize::try_from(number).ok());
+            number.ok_or_else(|| Error::invalid("limit", text, "a number from 1"))
+        };
+        let limit = self.limit.as_ref().map(number).transpose()?;
+        let after = self.cursor.as_deref().map(parse_cursor).transpose()?;
+        Ok((filter, after, limit.unwrap_or(usize::MAX)))
+    }
+}
+
 /// The filter of a list of deliveries.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 use super::problem::Problem;
 use super::state::{Api, ApiOptions};
 use super::{
-    applications, audit, auth, deliveries, endpoints, filter_test, messages, openapi, operators,
-    portal_links,
+    applications, audit, auth, deliveries, endpoints, export, filter_test, messages, nodes,
+    openapi, operators, portal_links,
 };
 use crate::node::Node;
 
@@ -72,7 +72,7 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(messages::send_raw_message))
         .routes(routes!(messages::send_batch))
         .routes(routes!(messages::get_message, messages::delete_message))
-        .routes(routes!(messages::get_payload))
+        .routes(routes!(messages::get_payload, messages::delete_payload))
         .routes(routes!(deliveries::list_deliveries))
         .routes(routes!(deliveries::list_deliveries_of_message))
         .routes(routes!(deliveries::get_delivery))
@@ -85,7 +85,9 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(deliveries::retry_delivery))
         .routes(routes!(deliveries::retry_endpoint))
         .routes(routes!(deliveries::retry_all))
+        .routes(routes!(export::export_messages))
         .routes(routes!(audit::list_audit))
+        .routes(routes!(nodes::list_nodes))
         .routes(routes!(operators::list_operators))
         .routes(routes!(live))
         .routes(routes!(ready))

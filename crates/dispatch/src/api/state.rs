@@ -10,6 +10,7 @@ use stagger_scheduler::model::{ApplicationId, KeyHash};
 use tokio::sync::MutexGuard;
 use uuid::Uuid;
 
+use super::export::RunningExports;
 use crate::Error;
 use crate::access::{OperatorFile, Staff};
 use crate::edge::{SharedAnswer, WrongKeys};
@@ -29,6 +30,7 @@ struct ApiContext {
     staff: Staff,
     ready: SharedAnswer<Result<(), Error>>,
     wrong_keys: WrongKeys,
+    exports: RunningExports,
 }
 
 impl Api {
@@ -45,6 +47,7 @@ impl Api {
             staff,
             ready,
             wrong_keys,
+            exports: RunningExports::default(),
         }))
     }
 
@@ -70,6 +73,10 @@ impl Api {
 
     pub(super) fn staff(&self) -> &Staff {
         &self.0.staff
+    }
+
+    pub(super) fn exports(&self) -> &RunningExports {
+        &self.0.exports
     }
 
     pub(super) fn wrong_keys(&self) -> &WrongKeys {

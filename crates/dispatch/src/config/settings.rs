@@ -64,7 +64,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 42] = [
+const SETTINGS: [Setting; 43] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -226,6 +226,11 @@ const SETTINGS: [Setting; 42] = [
         key: "retention",
         bound: "a span of at least 60s, such as 30d",
         set: |config, text| retention(text).map(|it| config.node.retention = it),
+    },
+    Setting {
+        key: "operational_events",
+        bound: "the id of an application, such as app_...",
+        set: |config, text| text.parse().ok().map(|it| config.node.operational_events = Some(it)),
     },
     Setting {
         key: "lease",

@@ -6,6 +6,8 @@ use metrics::{counter, describe_counter};
 use super::server::REFUSED;
 use super::wrong_keys::WRONG;
 
+/// The label with the place at which a key was shown.
+pub(crate) const PLACE: &str = "stagger.place";
 /// The places at which keys are shown.
 const PLACES: [&str; 2] = ["api", "page"];
 
@@ -14,5 +16,5 @@ pub(crate) fn describe() {
     describe_counter!(REFUSED, "Connections closed because all that are allowed were open");
     describe_counter!(WRONG, "Unknown keys shown, by where");
     counter!(REFUSED).increment(0);
-    PLACES.into_iter().for_each(|place| counter!(WRONG, "stagger.place" => place).increment(0));
+    PLACES.into_iter().for_each(|place| counter!(WRONG, PLACE => place).increment(0));
 }

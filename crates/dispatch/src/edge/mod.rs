@@ -5,6 +5,7 @@
 //! kept the node waiting for the longest loses its connection to the next one.
 
 mod body;
+mod channel_body;
 mod connection;
 mod descriptors;
 mod metrics;
@@ -17,8 +18,15 @@ mod table;
 mod tests;
 mod wrong_keys;
 
+pub(crate) use channel_body::ChannelBody;
 pub(crate) use descriptors::Descriptors;
+#[cfg(feature = "otel")]
+pub(crate) use metrics::PLACE;
 pub(crate) use metrics::describe;
 pub(crate) use server::HttpEdge;
+#[cfg(feature = "otel")]
+pub(crate) use server::REFUSED;
 pub(crate) use shared_answer::SharedAnswer;
+#[cfg(feature = "otel")]
+pub(crate) use wrong_keys::WRONG;
 pub(crate) use wrong_keys::WrongKeys;

@@ -19,7 +19,7 @@ use super::table::ConnectionTable;
 const PAUSE: Span = Span::from_millis(100);
 
 /// Connections that got no place, because all others were at work.
-pub(super) const REFUSED: &str = "stagger.http.connections.refused";
+pub(crate) const REFUSED: &str = "stagger.http.connections.refused";
 
 /// The whole reply to a connection that gets no place.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\

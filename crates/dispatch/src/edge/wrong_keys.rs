@@ -28,7 +28,7 @@ const HELD: usize = 256;
 /// The least time between two log lines.
 const LOG_INTERVAL: Span = Span::from_secs(10);
 
-pub(super) const WRONG: &str = "stagger.keys.wrong";
+pub(crate) const WRONG: &str = "stagger.keys.wrong";
 
 /// The wrong keys of a while, by source.
 #[derive(Clone, Debug, Default)]

@@ -25,7 +25,7 @@ use super::settings_writer::{EndpointControl, SettingsWriter};
 use super::start::assemble;
 use super::status::NodeStatus;
 use super::tasks::NodeTasks;
-use super::{AttemptRates, MinuteResults, NodeOptions, SharedBudgets, Submission};
+use super::{AttemptRates, MinuteResults, NodeInfo, NodeOptions, SharedBudgets, Submission};
 use crate::Error;
 use crate::observe::Gauges;
 
@@ -53,6 +53,7 @@ struct Handle {
     status: NodeStatus,
     tasks: NodeTasks,
     changes: Mutex<()>,
+    retention: Span,
 }
 
 impl Node {
@@ -94,6 +95,7 @@ impl Node {
             replayer: parts.replayer,
             status: parts.status,
             changes: Mutex::default(),
+            retention: options.retention,
         };
         Ok(Self { handle: Arc::new(handle) })
     }
@@ -117,6 +119,12 @@ impl Node {
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.handle.sender
+    }
+
+    /// The time for which this node keeps finished messages.
+    #[must_use]
+    pub fn retention(&self) -> Span {
+        self.handle.retention
     }
 
     /// An application, from memory.
@@ -367,10 +375,29 @@ impl Node {
     /// # Errors
     /// It is not there; a delivery became open again meanwhile; the store did not do it.
     pub async fn delete_message(&self, message: MessageId) -> Result<(), Error> {
-        for delivery in self.store().deliveries_of(message).await? {
-            if !delivery.state.is_open() {
-                continue;
-            }
+        self.cancel_open(message).await?;
+        match self.store().delete_message(message).await? {
+            true => Ok(()),
+            false => Err(Error::not_found("message")),
+        }
+    }
+
+    /// Deletes the payload of a message, and the replies that its attempts have got, which may repeat it. The message,
+    /// its deliveries and its attempts stay. Its open deliveries are cancelled first.
+    ///
+    /// # Errors
+    /// It is not there; a delivery became open again meanwhile; the store did not do it.
+    pub async fn delete_payload(&self, message: MessageId) -> Result<(), Error> {
+        self.cancel_open(message).await?;
+        match self.store().delete_payload(message).await? {
+            true => Ok(()),
+            false => Err(Error::not_found("message")),
+        }
+    }
+
+    async fn cancel_open(&self, message: MessageId) -> Result<(), Error> {
+        let deliveries = self.store().deliveries_of(message).await?;
+        for delivery in deliveries.into_iter().filter(|delivery| delivery.state.is_open()) {
             match self.cancel(message, delivery.endpoint).await {
                 Ok(_) => {}
                 // It has just ended.
@@ -378,16 +405,19 @@ impl Node {
                 Err(error) => return Err(error),
             }
         }
-        match self.store().delete_message(message).await? {
-            true => Ok(()),
-            false => Err(Error::not_found("message")),
-        }
+        Ok(())
     }
 
     /// The current state of an endpoint's queue. For an endpoint that another node leads, the state
     /// is read from the store.
     pub async fn view(&self, id: EndpointId) -> Option<QueueView> {
         self.handle.status.view(id).await
+    }
+
+    /// The nodes that work on the store, this one first; the others as of the last heartbeat.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeInfo> {
+        self.handle.status.nodes()
     }
 
     /// The shards that this node leads: all with a store of one node.

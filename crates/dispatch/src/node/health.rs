@@ -86,6 +86,11 @@ impl NodeHealth {
         }
     }
 
+    /// Whether it is shutting down.
+    pub(super) fn is_stopping(&self) -> bool {
+        matches!(*self.state.borrow(), HealthState::Stopping)
+    }
+
     /// Moves to `next`, and returns whether that was a change. An ended node stays ended, and a
     /// stopping one does not become healthy again.
     pub(super) fn turn(&self, next: HealthState) -> bool {

@@ -17,6 +17,8 @@ mod handle;
 mod health;
 mod intake;
 mod lease;
+mod operational;
+mod operator_events;
 mod portal;
 mod replay;
 mod routing;
@@ -35,6 +37,7 @@ mod tasks;
 mod testing;
 mod uncommitted;
 
+pub use fleet::NodeInfo;
 pub use handle::Node;
 pub(crate) use portal::{MAX_LIFETIME, NotOpened};
 pub use shared_budgets::{NodeOptions, SharedBudgets};

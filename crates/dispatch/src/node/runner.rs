@@ -9,12 +9,12 @@ use stagger_store::Settlement;
 use tokio::sync::mpsc;
 
 use super::attempt::{AttemptGuard, AttemptRunner};
+use super::operational::OperationalEvents;
 use super::scheduler_state::{AttemptResult, Command, Inbox, SchedulerState};
 use super::settle_queue::MOST_UNSETTLED;
 use super::shared_budgets::SharedCharges;
 use super::starting::StartingAttempts;
 use super::status::AttemptCounter;
-use super::submission::OperationalEvents;
 use crate::observe;
 use crate::observe::Instruments;
 
@@ -48,7 +48,7 @@ impl Runner {
         let mut batch = Vec::with_capacity(BATCH);
         let clock = self.state.clock;
         while !self.is_over() {
-            let wake = self.launch();
+            let wake = self.launch().into_iter().chain(self.state.next_event()).min();
             tokio::select! {
                 biased;
                 taken = self.commands.recv_many(&mut batch, BATCH) => if taken == 0 { break },
@@ -57,6 +57,7 @@ impl Runner {
             for command in batch.drain(..) {
                 self.obey(command);
             }
+            self.state.report_due_events();
             while self.state.attempts.try_join_next().is_some() {}
             self.state.health.set_open(self.state.scheduler.len());
             for (application, open) in self.state.scheduler.take_changed() {
@@ -132,7 +133,7 @@ impl Runner {
         }
     }
 
-    fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
+    pub(super) fn settle(&mut self, launch: Launch, answer: AttemptAnswer, own: bool) {
         let (now, written) = (self.state.clock.now(), answer.written);
         if answer.result == Err(AttemptFailure::Local) {
             self.report_not_made(now, answer.detail.as_deref());
@@ -152,12 +153,12 @@ impl Runner {
         let Some(settled) = settled else { return };
         let mut settlement = Settlement::from(settled.change);
         observe::settled(&self.instruments, &settlement);
-        if let Some((id, endpoint_state)) = settlement.endpoint_state {
-            self.state.note_endpoint_state(id, endpoint_state);
-        }
+        self.state.note_change(&mut settlement);
+        self.state.note_dead(&mut settlement);
         // Events about the dispatcher's own messages would go round in circles.
         if let Some(event) = settled.event.filter(|_| !own) {
-            settlement.operational = self.operational_events.message(event, &settlement, now);
+            let message = self.operational_events.message(event, &settlement, now);
+            settlement.operational.extend(message);
         }
         self.state.keep(settlement);
     }

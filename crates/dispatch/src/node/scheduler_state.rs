@@ -19,6 +19,7 @@ use super::clock::EngineClock;
 use super::directory::Directory;
 use super::health::NodeHealth;
 use super::lease::SendingLease;
+use super::operator_events::OperatorEvents;
 use super::settle_queue::{PendingCommit, SettleQueue};
 use crate::observe;
 
@@ -34,6 +35,8 @@ pub(super) struct SchedulerState {
     pub(super) attempts: JoinSet<()>,
     /// The last known state of each endpoint, to log its changes.
     endpoint_states: HashMap<EndpointId, EndpointState>,
+    /// The events that the operator is told.
+    operator_events: OperatorEvents,
     /// The deadline of a shutdown: after it, attempts in flight are aborted.
     deadline: Option<Instant>,
     /// The lease of the current membership: after its end another node may lead.
@@ -47,6 +50,7 @@ impl SchedulerState {
         health: Arc<NodeHealth>,
         directory: Arc<Directory>,
         settling: SettleQueue,
+        operator_events: OperatorEvents,
     ) -> Self {
         Self {
             scheduler: Scheduler::new(slots),
@@ -56,6 +60,7 @@ impl SchedulerState {
             settling,
             attempts: JoinSet::new(),
             endpoint_states: HashMap::new(),
+            operator_events,
             deadline: None,
             lease: Arc::new(SendingLease::for_ever()),
         }
@@ -76,12 +81,14 @@ impl SchedulerState {
     pub(super) fn remember(&mut self, id: EndpointId, endpoint_state: EndpointState) {
         self.directory.set_closed(id, is_closed(&endpoint_state));
         self.endpoint_states.insert(id, endpoint_state);
+        self.operator_events.remember(self.clock.now(), id, &endpoint_state);
     }
 
     /// Forgets an endpoint.
     pub(super) fn forget(&mut self, id: EndpointId) {
         self.scheduler.remove_endpoint(id);
         self.endpoint_states.remove(&id);
+        self.operator_events.forget(id);
         // Its next leader may enable it, and this node does not hear of that.
         self.directory.set_closed(id, false);
     }
@@ -133,9 +140,10 @@ impl SchedulerState {
         change: impl FnOnce(&mut Scheduler, Instant) -> Option<EndpointState>,
     ) -> Option<PendingCommit> {
         let endpoint_state = change(&mut self.scheduler, self.clock.now())?;
-        self.note_endpoint_state(id, endpoint_state);
         let endpoint_state = Some((id, endpoint_state));
-        Some(self.keep_awaiting_commit(Settlement { endpoint_state, ..Settlement::default() }))
+        let mut settlement = Settlement { endpoint_state, ..Settlement::default() };
+        self.note_change(&mut settlement);
+        Some(self.keep_awaiting_commit(settlement))
     }
 
     /// Cancels an open delivery, and stores that; `None` if it is not scheduled.
@@ -157,10 +165,10 @@ impl SchedulerState {
         endpoint: EndpointId,
     ) -> Option<(Option<Delivery>, PendingCommit)> {
         let change = self.scheduler.retry(self.clock.now(), message, endpoint)?;
-        if let Some((id, endpoint_state)) = change.endpoint_state {
-            self.note_endpoint_state(id, endpoint_state);
-        }
-        Some((change.delivery, self.keep_awaiting_commit(change.into())))
+        let delivery = change.delivery;
+        let mut settlement = Settlement::from(change);
+        self.note_change(&mut settlement);
+        Some((delivery, self.keep_awaiting_commit(settlement)))
     }
 
     /// Hands a settlement over to be stored.
@@ -175,11 +183,53 @@ impl SchedulerState {
         self.settling.push_awaiting_commit(settlement)
     }
 
-    /// Logs how the state of an endpoint has changed.
-    pub(super) fn note_endpoint_state(&mut self, id: EndpointId, endpoint_state: EndpointState) {
-        self.directory.set_closed(id, is_closed(&endpoint_state));
-        let before = self.endpoint_states.insert(id, endpoint_state).unwrap_or_default();
-        observe::moved(id, &before, &endpoint_state);
+    /// Logs how a settlement changes the state of its endpoint, and adds what the operator is told about that.
+    pub(super) fn note_change(&mut self, settlement: &mut Settlement) {
+        let Some((id, after)) = settlement.endpoint_state else { return };
+        self.directory.set_closed(id, is_closed(&after));
+        let before = self.endpoint_states.insert(id, after).unwrap_or_default();
+        observe::moved(id, &before, &after);
+        let change = self.operator_events.on_change(self.clock.now(), id, &before, &after);
+        settlement.operational.extend(change.message);
+        if change.alerted_since != after.alerted_since {
+            self.set_alerted(settlement, id, change.alerted_since);
+        }
+    }
+
+    /// Adds what the operator is told about a delivery that is dead.
+    pub(super) fn note_dead(&mut self, settlement: &mut Settlement) {
+        let message = self.operator_events.on_settled(self.clock.now(), settlement);
+        settlement.operational.extend(message);
+    }
+
+    /// The time at which [`report_due_events`](Self::report_due_events) has something.
+    pub(super) fn next_event(&self) -> Option<Instant> {
+        self.operator_events.next()
+    }
+
+    /// Tells the operator of endpoints that have recovered, and of dead deliveries that were held back.
+    pub(super) fn report_due_events(&mut self) {
+        let now = self.clock.now();
+        while let Some(id) = self.operator_events.take_well(now) {
+            let state = self.endpoint_states.get(&id).copied().unwrap_or_default();
+            if let Some(message) = self.operator_events.recovered(now, id, &state) {
+                let mut settlement = Settlement::default();
+                settlement.operational.extend(message);
+                self.set_alerted(&mut settlement, id, None);
+                self.keep(settlement);
+            }
+        }
+        while let Some(message) = self.operator_events.take_held(now) {
+            self.keep(Settlement { operational: vec![message], ..Settlement::default() });
+        }
+    }
+
+    /// Stores together with the event that the operator knows of it.
+    fn set_alerted(&mut self, with: &mut Settlement, id: EndpointId, since: Option<Instant>) {
+        if let Some(state) = self.scheduler.set_alerted(id, since) {
+            self.endpoint_states.insert(id, state);
+            with.endpoint_state = Some((id, state));
+        }
     }
 
     /// Stops launching, and ends when no attempt is in flight or at `deadline`.

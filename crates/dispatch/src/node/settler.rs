@@ -120,7 +120,7 @@ impl Settler {
                 _ = done.send(Ok(()));
             }
             // The deliveries of an operational message reach their leaders as arrivals.
-            if let Some(new) = settlement.take().and_then(|settled| settled.operational) {
+            for new in settlement.take().into_iter().flat_map(|settled| settled.operational) {
                 self.notifications.add(new.endpoints.into_iter().map(ShardId::of).collect());
             }
         }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use stagger::budget::WindowPlan;
 use stagger::engine::Ledger;
 use stagger::engine::budget::{Charge, Level, Paid, Settled};
-use stagger::{Clock, Policy, Rate, Ratio, Span, TokioTime, Verdict, budget};
+use stagger::{Clock, Instant, Policy, Rate, Ratio, Span, TokioTime, Verdict, budget};
 use stagger_redis::{SharedLedger, SharedLedgers, SharedOptions, SharedStore};
 use stagger_scheduler::Launch;
-use stagger_scheduler::model::{EndpointId, MessageId};
+use stagger_scheduler::model::{ApplicationId, EndpointId, MessageId};
 
 use super::directory::Directory;
+use super::fleet::NodeName;
 use crate::Error;
 
 /// One budget of retries for each destination (scheme, host and port), in Redis or Valkey.
@@ -149,6 +150,8 @@ pub struct NodeOptions {
     pub lease: Span,
     /// The address on which this node listens: its name for other nodes and for people.
     pub address: Option<SocketAddr>,
+    /// The application whose endpoints are told what happens to all others: default none.
+    pub operational_events: Option<ApplicationId>,
 }
 
 impl NodeOptions {
@@ -157,9 +160,14 @@ impl NodeOptions {
         self.app_max_open.unwrap_or(self.max_open / 4).clamp(1, self.max_open)
     }
 
-    /// The name of this node.
-    pub(super) fn name(&self) -> String {
-        self.address.map_or_else(|| "unnamed".to_owned(), |address| address.to_string())
+    /// The name of this node, which was started at `now`.
+    pub(super) fn name(&self, now: Instant) -> NodeName {
+        let address = self.address.map(|address| address.to_string());
+        NodeName {
+            address: address.unwrap_or_else(|| "unnamed".to_owned()),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            started_at: Some(now),
+        }
     }
 }
 
@@ -175,13 +183,13 @@ impl Default for NodeOptions {
             retention,
             lease: Span::from_secs(10),
             address: None,
+            operational_events: None,
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use stagger::Instant;
     use stagger::budget::BudgetPlan;
     use stagger::engine::budget::Budget;
 

@@ -11,10 +11,12 @@ use super::attempt::{AttemptRunner, PayloadCache};
 use super::clock::EngineClock;
 use super::directory::Directory;
 use super::fleet::{
-    CommandExecutor, FleetLinks, FleetView, Leadership, SettingsSync, ShardMover, Work,
+    CommandExecutor, FleetLinks, FleetView, Leadership, NodeName, SettingsSync, ShardMover, Work,
 };
 use super::health::NodeHealth;
 use super::intake::{Intake, IntakeRoom};
+use super::operational::{EventMaker, OperationalEvents};
+use super::operator_events::OperatorEvents;
 use super::replay::Replayer;
 use super::runner::Runner;
 use super::scheduler_state::{Command, Inbox, SchedulerState};
@@ -24,7 +26,7 @@ use super::settler::Settler;
 use super::shared_budgets::{SharedBudgets, SharedCharges};
 use super::starting::StartingAttempts;
 use super::status::{AttemptCounter, NodeStatus};
-use super::submission::{OperationalEvents, ReceiverChoice};
+use super::submission::ReceiverChoice;
 use super::tasks::Pruner;
 use crate::observe::Instruments;
 use crate::random::IdGenerator;
@@ -91,6 +93,7 @@ struct NodeBuilder<'o> {
     view: Arc<FleetView>,
     notifications: Arc<PendingNotifications>,
     lost: watch::Sender<Option<Fence>>,
+    name: NodeName,
 }
 
 impl<'o> NodeBuilder<'o> {
@@ -127,6 +130,7 @@ impl<'o> NodeBuilder<'o> {
             view: Arc::default(),
             notifications: Arc::default(),
             lost: watch::Sender::new(None),
+            name: options.name(clock.now()),
         }
     }
 
@@ -139,20 +143,40 @@ impl<'o> NodeBuilder<'o> {
         let (health, directory) = (Arc::clone(&self.health), Arc::clone(&self.directory));
         let slots = self.options.slots;
         Runner {
-            state: SchedulerState::new(slots, self.clock, health, directory, settling),
+            state: SchedulerState::new(
+                slots,
+                self.clock,
+                health,
+                directory,
+                settling,
+                self.operator_events(),
+            ),
             commands,
             inbox: self.inbox.clone(),
             attempt_runner: Arc::new(self.attempt_runner()),
             rates: Arc::clone(&self.rates),
             instruments: Arc::clone(&self.instruments),
-            operational_events: OperationalEvents {
-                directory: Arc::clone(&self.directory),
-                message_ids: Arc::clone(&self.message_ids),
-            },
+            operational_events: OperationalEvents(self.event_maker()),
             shared_charges: SharedCharges::new(budgets, Arc::clone(&self.directory)),
             under_way: 0,
             starting: StartingAttempts::new(self.inbox.clone()),
             logged_at: None,
+        }
+    }
+
+    fn operator_events(&self) -> OperatorEvents {
+        OperatorEvents::new(
+            self.options.operational_events,
+            self.event_maker(),
+            (Arc::clone(&self.health), self.options.app_max_open()),
+            Arc::clone(&self.instruments),
+        )
+    }
+
+    fn event_maker(&self) -> EventMaker {
+        EventMaker {
+            directory: Arc::clone(&self.directory),
+            message_ids: Arc::clone(&self.message_ids),
         }
     }
 
@@ -177,6 +201,7 @@ impl<'o> NodeBuilder<'o> {
     fn pruner(&self) -> Pruner {
         Pruner {
             store: Arc::clone(&self.store),
+            directory: Arc::clone(&self.directory),
             leadership: Arc::clone(&self.leadership),
             clock: self.clock,
             retention: self.options.retention,
@@ -249,6 +274,7 @@ impl<'o> NodeBuilder<'o> {
             inbox: self.inbox.clone(),
             clock: self.clock,
             max_open: self.options.max_open,
+            name: self.name.clone(),
         }
     }
 
@@ -265,7 +291,7 @@ impl<'o> NodeBuilder<'o> {
             health: Arc::clone(&self.health),
             inbox: self.inbox.clone(),
             clock: self.clock,
-            name: self.options.name(),
+            name: self.name.to_string(),
             lease: self.options.lease,
         }
     }

@@ -14,7 +14,7 @@ use stagger_store::{ClusterHandle, DeliveryStore, Shards};
 use super::attempt::PayloadCache;
 use super::clock::EngineClock;
 use super::directory::Directory;
-use super::fleet::{FleetView, Leadership};
+use super::fleet::{FleetView, Leadership, NodeInfo, NodeName};
 use super::health::NodeHealth;
 use super::scheduler_state::{Inbox, SchedulerState};
 use crate::Error;
@@ -37,6 +37,7 @@ pub(super) struct NodeStatus {
     pub(super) inbox: Inbox,
     pub(super) clock: EngineClock,
     pub(super) max_open: usize,
+    pub(super) name: NodeName,
 }
 
 impl NodeStatus {
@@ -74,6 +75,23 @@ impl NodeStatus {
             in_flight: 0,
             rate: rate.map(|rate| u64::from(rate.get())),
         }))
+    }
+
+    /// The nodes that work on the store, this one first.
+    pub(super) fn nodes(&self) -> Vec<NodeInfo> {
+        let lead = self.leadership.hold().lead();
+        let this = NodeInfo {
+            run: lead.fence.0,
+            name: self.name.address.clone(),
+            version: self.name.version.clone(),
+            started_at: self.name.started_at,
+            last_seen_at: self.clock.now(),
+            shards: lead.shards.len(),
+            draining: self.health.is_stopping(),
+            is_this: true,
+        };
+        let others = self.fleet.others(lead.fence);
+        std::iter::once(this).chain(others).collect()
     }
 
     /// The shards that this node leads.

@@ -4,11 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 
 use stagger::{Entropy, Instant, OsEntropy, Sleep, Span, TokioTime};
+use stagger_scheduler::model::ApplicationId;
 use stagger_store::{DeliveryStore, Notification, ShardId, Shards};
 use tokio::sync::{Mutex, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 
 use super::clock::EngineClock;
+use super::directory::Directory;
 use super::fleet::{FleetLinks, Leadership, join, run};
 use super::health::{HealthState, NodeHealth};
 use super::runner::Runner;
@@ -150,6 +152,7 @@ const ONE: Shards = Shards::of(ShardId(0));
 #[derive(Debug)]
 pub(super) struct Pruner {
     pub(super) store: Arc<dyn DeliveryStore>,
+    pub(super) directory: Arc<Directory>,
     pub(super) leadership: Arc<Leadership>,
     pub(super) clock: EngineClock,
     pub(super) retention: Span,
@@ -165,8 +168,7 @@ impl Pruner {
             if self.leadership.shards().common(ONE).is_empty() {
                 continue;
             }
-            let before = self.clock.now() - Instant::ORIGIN - self.retention;
-            match self.round(Instant::ORIGIN + before).await {
+            match self.round().await {
                 Ok(0) => {}
                 Ok(messages) => tracing::info!(messages, "old messages pruned"),
                 Err(error) => tracing::warn!(%error, "pruning failed, next try in about an hour"),
@@ -174,10 +176,23 @@ impl Pruner {
         }
     }
 
-    async fn round(&self, before: Instant) -> Result<usize, Error> {
+    /// Prunes by the retention of the node, then by those of applications that keep their messages for less time.
+    pub(super) async fn round(&self) -> Result<usize, Error> {
+        let now = self.clock.now();
+        let mut messages = self.prune(None, before(now, self.retention)).await?;
+        for application in self.directory.applications() {
+            let shorter = application.retention.filter(|retention| *retention < self.retention);
+            if let Some(retention) = shorter {
+                messages += self.prune(Some(application.id), before(now, retention)).await?;
+            }
+        }
+        Ok(messages)
+    }
+
+    async fn prune(&self, of: Option<ApplicationId>, before: Instant) -> Result<usize, Error> {
         let mut messages = 0;
         loop {
-            let pruned = self.store.prune(before, STEP).await?;
+            let pruned = self.store.prune(of, before, STEP).await?;
             messages += pruned.messages;
             if pruned.messages < STEP {
                 return Ok(messages);
@@ -185,4 +200,9 @@ impl Pruner {
             tokio::task::yield_now().await;
         }
     }
+}
+
+/// The time before which messages of this retention are old.
+fn before(now: Instant, retention: Span) -> Instant {
+    Instant::ORIGIN + (now - Instant::ORIGIN - retention)
 }

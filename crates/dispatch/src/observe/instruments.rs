@@ -42,6 +42,8 @@ const UNSETTLED: &str = "stagger.settlements.unsettled";
 
 const PAYLOAD_BYTES: &str = "stagger.payload.memory.bytes";
 
+const EVENTS_DROPPED: &str = "stagger.operator.events.dropped";
+
 const MEMBERS: &str = "stagger.nodes";
 
 const SHARDS: &str = "stagger.shards";
@@ -49,6 +51,37 @@ const SHARDS: &str = "stagger.shards";
 const VERDICT: &str = "stagger.verdict";
 
 const STATE: &str = "stagger.state";
+
+/// The names of all instruments of this process, of which the text for Prometheus shows a form without full stops.
+#[cfg(feature = "otel")]
+pub(super) const NAMES: [&str; 22] = [
+    ATTEMPTS,
+    NOT_MADE,
+    TOKEN_FAILURES,
+    LATENCY,
+    RETRIES,
+    DELAY,
+    ENDED,
+    DELIVERIES,
+    BREAKERS,
+    DISABLED,
+    ACCEPTED,
+    ACCEPT_LATENCY,
+    COMMIT_LATENCY,
+    COMMITTED,
+    COMMIT_FAILURES,
+    UNSETTLED,
+    PAYLOAD_BYTES,
+    EVENTS_DROPPED,
+    MEMBERS,
+    SHARDS,
+    crate::edge::REFUSED,
+    crate::edge::WRONG,
+];
+
+/// The names of all labels.
+#[cfg(feature = "otel")]
+pub(super) const LABELS: [&str; 4] = [VERDICT, STATE, BREAKERS, crate::edge::PLACE];
 
 /// The states in which a delivery ends.
 const ENDS: [DeliveryState; 3] =
@@ -69,6 +102,7 @@ pub(crate) struct Instruments {
     commit_latency: Histogram,
     committed: Counter,
     commit_failures: Counter,
+    events_dropped: Counter,
 }
 
 /// The state of a node at one moment: figures that are only counted when a recorder reads them.
@@ -107,6 +141,7 @@ impl Instruments {
             commit_latency: histogram!(COMMIT_LATENCY),
             committed: counter!(COMMITTED),
             commit_failures: counter!(COMMIT_FAILURES),
+            events_dropped: counter!(EVENTS_DROPPED),
         }
     }
 
@@ -152,6 +187,11 @@ impl Instruments {
     pub(crate) fn committed(&self, settlements: usize, latency: Span) {
         self.committed.increment(count(settlements));
         self.commit_latency.record(latency.as_secs_f64());
+    }
+
+    /// The operator could not be told of an event.
+    pub(crate) fn event_dropped(&self) {
+        self.events_dropped.increment(1);
     }
 
     pub(crate) fn commit_failed(&self) {
@@ -223,6 +263,7 @@ pub(super) fn describe() {
         COMMIT_FAILURES,
         "Writes of messages or settlements that the store failed at"
     );
+    describe_counter!(EVENTS_DROPPED, "Events that the operator's application had no room for");
     describe_gauge!(UNSETTLED, "Settlements that are not durable yet");
     describe_gauge!(PAYLOAD_BYTES, Unit::Bytes, "Payloads kept in memory for their first attempts");
     describe_gauge!(MEMBERS, "Nodes that work on the store, as this one last heard");

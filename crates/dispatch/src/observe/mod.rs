@@ -19,11 +19,15 @@
 //! in `_total`, and times in `_seconds`.
 
 mod attempt_span;
+#[cfg(feature = "otel")]
+mod exposition;
 mod instruments;
 mod logs;
 mod metrics;
 #[cfg(feature = "otel")]
 mod otlp;
+#[cfg(feature = "otel")]
+mod otlp_metrics;
 
 pub(crate) use attempt_span::AttemptSpan;
 pub(crate) use instruments::{Gauges, Instruments};
@@ -33,3 +37,5 @@ pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg(feature = "otel")]
 #[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
 pub use otlp::init_logs_and_traces;
+#[cfg(feature = "otel")]
+pub(crate) use otlp_metrics::{MetricsExport, export_metrics};

@@ -2,6 +2,7 @@
 
 mod authentication;
 mod document;
+mod export;
 mod labels;
 mod limits;
 mod messages;

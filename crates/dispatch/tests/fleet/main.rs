@@ -3,6 +3,7 @@
 
 mod ends;
 mod fleet;
+mod nodes;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod sharing;

@@ -177,8 +177,16 @@ impl DeliveryStore for Spied {
         self.inner.delete_message(id).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
-        self.inner.prune(before, limit).await
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
+        self.inner.prune(of, before, limit).await
+    }
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.inner.delete_payload(id).await
     }
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {
         self.write()?;

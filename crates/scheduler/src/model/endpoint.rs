@@ -213,6 +213,9 @@ pub struct EndpointState {
     pub recovering_since: Option<Instant>,
     /// Its last failed attempt, if it has had one.
     pub last_failure: Option<LastFailure>,
+    /// Since when the operator of the node knows that it fails: until it is told of the recovery.
+    #[serde(with = "nanos::option", skip_serializing_if = "Option::is_none")]
+    pub alerted_since: Option<Instant>,
 }
 
 /// The last failed attempt to an endpoint.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
-use stagger_core::{ConfigError, Instant};
+use stagger_core::{ConfigError, Instant, Span};
 
 use super::{
     ApplicationId, ChannelName, EndpointId, Labels, MessageId, PortalAccess, TraceContext,
@@ -31,6 +31,8 @@ pub struct Application {
     pub labels: Labels,
     /// The access of its people to its portal.
     pub portal: PortalAccess,
+    /// The time for which its finished messages are kept, if that is shorter than the node's.
+    pub retention: Option<Span>,
 }
 
 impl Application {
@@ -44,7 +46,7 @@ impl Application {
     ) -> Self {
         let (name, keys) = (name.into(), Vec::new());
         let (labels, portal) = (Labels::default(), PortalAccess::default());
-        Self { id, name, keys, slots, created_at, labels, portal }
+        Self { id, name, keys, slots, created_at, labels, portal, retention: None }
     }
 }
 

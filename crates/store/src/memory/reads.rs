@@ -26,7 +26,7 @@ impl Tables {
     }
 
     pub(super) fn payload(&self, id: MessageId) -> Option<Bytes> {
-        self.messages.get(&id).map(|(_, payload)| payload.clone())
+        self.messages.get(&id).and_then(|(_, payload)| payload.clone())
     }
 
     pub(crate) fn delivery(&self, message: MessageId, endpoint: EndpointId) -> Option<Delivery> {
@@ -64,7 +64,7 @@ impl Tables {
         page: PageRequest,
     ) -> ListPage<Message> {
         let end = page.after.map_or(Unbounded, |cursor| Excluded(name(cursor).0));
-        let wanted = |(message, _): &&(Message, Bytes)| {
+        let wanted = |(message, _): &&(Message, Option<Bytes>)| {
             message.application == application && filter.passes(message)
         };
         let rows = self.messages.range((Unbounded, end)).rev().map(|(_, row)| row);

@@ -148,12 +148,21 @@ impl DeliveryStore for MemoryStore {
         Ok(self.tables().counts(endpoint))
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
-        Ok(self.tables().prune(before, limit))
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
+        Ok(self.tables().prune(of, before, limit))
     }
 
     async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
         self.tables().delete_finished(id)
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.tables().delete_payload(id)
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

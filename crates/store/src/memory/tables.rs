@@ -21,7 +21,8 @@ use crate::{
 pub(crate) struct Tables {
     pub(crate) applications: BTreeMap<ApplicationId, Application>,
     pub(crate) endpoints: BTreeMap<EndpointId, (Endpoint, EndpointState)>,
-    pub(crate) messages: BTreeMap<MessageId, (Message, Bytes)>,
+    /// Each with its payload, unless that was deleted.
+    pub(crate) messages: BTreeMap<MessageId, (Message, Option<Bytes>)>,
     pub(crate) deliveries: BTreeMap<(MessageId, EndpointId), Delivery>,
     pub(crate) open: BTreeSet<(MessageId, EndpointId)>,
     pub(super) attempts: BTreeMap<(MessageId, EndpointId, u32), DeliveryAttempt>,
@@ -60,7 +61,7 @@ impl Tables {
         self.deleted = true;
         let was_there = self.applications.remove(&id).is_some();
         self.endpoints.retain(|_, (endpoint, _)| endpoint.application != id);
-        let of_it = |(message, _): &&(Message, Bytes)| message.application == id;
+        let of_it = |(message, _): &&(Message, Option<Bytes>)| message.application == id;
         let ids: Vec<_> = self.messages.values().filter(of_it).map(|(m, _)| m.id).collect();
         ids.into_iter().for_each(|message| self.delete_message(message));
         was_there
@@ -148,9 +149,16 @@ impl Tables {
         Ok(added)
     }
 
-    pub(crate) fn prune(&mut self, before: Instant, limit: usize) -> Pruned {
-        let old = |(message, _): &&(Message, Bytes)| {
-            message.created_at < before && self.deliveries_of(message.id).iter().all(is_finished)
+    pub(crate) fn prune(
+        &mut self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Pruned {
+        let old = |(message, _): &&(Message, Option<Bytes>)| {
+            of.is_none_or(|of| message.application == of)
+                && message.created_at < before
+                && self.deliveries_of(message.id).iter().all(is_finished)
         };
         let ids: Vec<_> =
             self.messages.values().filter(old).take(limit).map(|(m, _)| m.id).collect();
@@ -168,6 +176,18 @@ impl Tables {
         Ok(is_there)
     }
 
+    /// Deletes the payload of a message without open deliveries, and the replies; whether the message was there.
+    pub(crate) fn delete_payload(&mut self, id: MessageId) -> Result<bool, Error> {
+        if !self.deliveries_of(id).iter().all(is_finished) {
+            return Err(is_open(id));
+        }
+        let Some((_, payload)) = self.messages.get_mut(&id) else { return Ok(false) };
+        *payload = None;
+        let of_it = self.attempts.values_mut().filter(|attempt| attempt.message == id);
+        of_it.for_each(|attempt| attempt.reply = Bytes::new());
+        Ok(true)
+    }
+
     fn refuse_deleted(&self, application: ApplicationId) -> Result<(), Error> {
         let gone = self.deleted && !self.applications.contains_key(&application);
         if gone { Err(Error::not_found("application")) } else { Ok(()) }
@@ -182,7 +202,7 @@ impl Tables {
         if let Some(key) = &message.key {
             self.keys.insert((application, key.clone()), id);
         }
-        self.messages.insert(id, (message, new.payload));
+        self.messages.insert(id, (message, Some(new.payload)));
         for endpoint in new.endpoints {
             let delivery = Delivery::new(id, endpoint, application, now);
             let gone = self.deleted && !self.endpoints.contains_key(&endpoint);
@@ -220,10 +240,10 @@ impl Tables {
         {
             row.1 = endpoint_state;
         }
-        if let Some(new) = settlement.operational
-            && self.refuse_deleted(new.message.application).is_ok()
-        {
-            self.accept_one(new);
+        for new in settlement.operational {
+            if self.refuse_deleted(new.message.application).is_ok() {
+                self.accept_one(new);
+            }
         }
     }
 

@@ -243,7 +243,7 @@ impl Changes<'_> {
         }
         let ids: Vec<_> = new.iter().map(|(new, _)| *new.message.id.as_uuid()).collect();
         let payloads: Vec<_> = new.iter().map(|(new, _)| &new.payload[..]).collect();
-        // A new message has no payload yet: both are deleted together.
+        // A new message has no payload yet: none is there without its message.
         let sql =
             "INSERT INTO payload (message, bytes) SELECT * FROM unnest($1::uuid[], $2::bytea[])";
         let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&ids, &payloads];

@@ -240,7 +240,7 @@ async fn look(loan: &mut PooledClient) -> Result<Health, DbError> {
 const DAMAGES: [(&str, &str); 7] = [
     (
         "SELECT m.id::text FROM message m WHERE NOT EXISTS (SELECT 1 FROM payload p WHERE p.message = m.id) \
-         LIMIT 1",
+         AND (m.document IS NULL OR NOT m.document::jsonb ? 'payload_deleted') LIMIT 1",
         "a message has no payload",
     ),
     (

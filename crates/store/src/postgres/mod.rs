@@ -35,6 +35,8 @@ mod lookups;
 mod migrations;
 #[cfg(test)]
 mod outage_test;
+#[cfg(test)]
+mod pgbouncer_test;
 mod pool;
 mod pooler;
 mod prune;

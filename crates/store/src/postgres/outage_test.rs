@@ -186,13 +186,13 @@ async fn attempts_of_a_day_go_with_it_once_no_message_is_left() {
     };
     store.settle(fence, vec![end(first, Delivered), end(first + 1, Waiting)]).await.unwrap();
     let before = at(first + 2 * 86_400_000);
-    assert_eq!(store.prune(before, 9).await.unwrap().messages, 1);
+    assert_eq!(store.prune(None, before, 9).await.unwrap().messages, 1);
     assert_eq!(store.attempts(msg(first), ep(1)).await.unwrap(), []);
     assert_eq!(store.attempts(msg(first + 1), ep(1)).await.unwrap().len(), 1);
     let there = format!("DO $$ BEGIN ASSERT to_regclass('attempt_{day}') IS NOT NULL; END $$");
     store.schema.run(&there).await;
     store.settle(fence, vec![settled(first + 1, 1, 1, Delivered, first)]).await.unwrap();
-    assert_eq!(store.prune(before, 9).await.unwrap().messages, 1);
+    assert_eq!(store.prune(None, before, 9).await.unwrap().messages, 1);
     store.schema.run(&there.replace("NOT NULL", "NULL")).await;
 }
 

@@ -2,6 +2,7 @@
 //! the settings of a session do not survive it.
 
 use stagger::{Entropy, OsEntropy};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::statement::DbError;
@@ -20,7 +21,11 @@ const MARK: &str = "stagger.session";
 pub(super) async fn refuse(first: &Client, second: &Client) -> Result<(), DbError> {
     let mark = format!("{:016x}", OsEntropy.next_u64());
     first.batch_execute(&format!("SET {MARK} = '{mark}'")).await?;
-    second.batch_execute("BEGIN").await?;
+    // A pooler of statements refuses transactions.
+    match second.batch_execute("BEGIN").await {
+        Err(error) if error.code() == Some(&SqlState::PROTOCOL_VIOLATION) => return Err(refused()),
+        begun => begun?,
+    }
     let is_own = async {
         let is_new = value(second).await?.is_empty();
         Ok::<_, tokio_postgres::Error>(is_new && value(first).await? == mark)
@@ -30,10 +35,14 @@ pub(super) async fn refuse(first: &Client, second: &Client) -> Result<(), DbErro
     if is_own? {
         return Ok(());
     }
-    Err(DbError::Refused(Error::conflict(
-        "store: a connection pooler in transaction mode is between this node and PostgreSQL; connect to the server, or \
-         set the pooler's pool_mode to session",
-    )))
+    Err(refused())
+}
+
+fn refused() -> DbError {
+    DbError::Refused(Error::conflict(
+        "store: a connection pooler in transaction mode or statement mode is between this node and PostgreSQL; connect \
+         to the server, or set the pooler's pool_mode to session",
+    ))
 }
 
 async fn value(client: &Client) -> Result<String, tokio_postgres::Error> {

@@ -32,8 +32,10 @@ pub(super) struct PruneStep {
     pub(super) more: bool,
 }
 
-/// Deletes some finished messages accepted before `before`, oldest first, `limit` at most.
+/// Deletes some finished messages of an application, or of all, accepted before `before`, oldest first, `limit` at
+/// most.
 pub(super) struct Prune {
+    pub(super) of: Option<ApplicationId>,
     pub(super) before: Instant,
     pub(super) limit: usize,
 }
@@ -43,22 +45,80 @@ impl Change for Prune {
 
     async fn make(&self, changes: &mut Changes<'_>) -> Result<PruneStep, DbError> {
         let limit = self.limit.min(STEP);
-        let from = changes.memory.pruned().filter(|pruned| pruned.before == self.before);
+        let from = changes
+            .memory
+            .pruned()
+            .filter(|pruned| (pruned.of, pruned.before) == (self.of, self.before));
         let from = from.map_or(Uuid::nil(), |pruned| *pruned.to.as_uuid());
         let slack = lists::read_slack(&changes.db).await?;
         let to = IdRange::of(slack, None, Some(self.before)).to;
-        let sql = "SELECT m.id FROM message m WHERE m.id >= $1 AND m.id <= $2 AND m.created_at < $3 \
-                   AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.ended = 0) \
-                   ORDER BY m.id LIMIT $4 FOR UPDATE OF m";
-        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
-            [&from, to.as_uuid(), &from_instant(self.before), &from_size(limit)];
-        let found = statement::rows(&changes.db, sql, &bound).await?;
+        let (before, limited) = (from_instant(self.before), from_size(limit));
+        let mut bound: Vec<&(dyn tokio_postgres::types::ToSql + Sync)> =
+            vec![&from, to.as_uuid(), &before, &limited];
+        if let Some(of) = &self.of {
+            bound.push(of.as_uuid());
+        }
+        let found = statement::rows(&changes.db, old_sql(self.of), &bound).await?;
         let found: Vec<_> = found.iter().map(|row| message_id(row, 0)).collect::<Result<_, _>>()?;
         let deleted = changes.delete_finished(&found).await?;
+        if self.of.is_some() {
+            // Their day has messages of others, which are kept for longer.
+            changes.delete_attempts(&found).await?;
+        }
         let more = found.len() == limit;
         let reached = found.last().filter(|_| more);
-        *changes.memory.pruned() = reached.map(|to| Pruned { before: self.before, to: *to });
+        *changes.memory.pruned() =
+            reached.map(|to| Pruned { of: self.of, before: self.before, to: *to });
         Ok(PruneStep { deleted, more })
+    }
+}
+
+/// The walk over the finished messages of an application, or of all: each along an index that has them in order.
+const fn old_sql(of: Option<ApplicationId>) -> &'static str {
+    match of {
+        None => {
+            "SELECT m.id FROM message m WHERE m.id >= $1 AND m.id <= $2 AND m.created_at < $3 \
+             AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.ended = 0) \
+             ORDER BY m.id LIMIT $4 FOR UPDATE OF m"
+        }
+        Some(_) => {
+            "SELECT m.id FROM message m WHERE m.application = $5 AND m.id >= $1 AND m.id <= $2 \
+             AND m.created_at < $3 \
+             AND NOT EXISTS (SELECT 1 FROM delivery d WHERE d.message = m.id AND d.ended = 0) \
+             ORDER BY m.id LIMIT $4 FOR UPDATE OF m"
+        }
+    }
+}
+
+/// Deletes the payload of a message without open deliveries, and the replies of its attempts; whether the message was
+/// there.
+pub(super) struct DeletePayload(pub(super) MessageId);
+
+impl Change for DeletePayload {
+    type Done = bool;
+
+    async fn make(&self, changes: &mut Changes<'_>) -> Result<bool, DbError> {
+        let id = self.0.as_uuid();
+        let sql = "SELECT 1 FROM message WHERE id = $1 FOR UPDATE";
+        if statement::row(&changes.db, sql, &[id]).await?.is_none() {
+            return Ok(false);
+        }
+        // A replay may have come in between; from here on it waits.
+        let sql = "SELECT ended FROM delivery WHERE message = $1 ORDER BY endpoint FOR UPDATE";
+        for row in statement::rows(&changes.db, sql, &[id]).await? {
+            if get::<i16>(&row, 0)? == 0 {
+                return Err(is_open(self.0).into());
+            }
+        }
+        statement::run(&changes.db, "DELETE FROM payload WHERE message = $1", &[id]).await?;
+        // A check of the store tells it from a payload that was lost.
+        let sql = "UPDATE message SET document = \
+                   (coalesce(document, '{}')::jsonb || '{\"payload_deleted\": true}')::text WHERE id = $1";
+        statement::run(&changes.db, sql, &[id]).await?;
+        let sql = "UPDATE attempt SET reply = NULL \
+                   WHERE day = $1 AND message = $2 AND reply IS NOT NULL";
+        statement::run(&changes.db, sql, &[&day_of(self.0), id]).await?;
+        Ok(true)
     }
 }
 

@@ -72,7 +72,7 @@ impl<'s> UsualSettlements<'s> {
             let name = delivery.as_ref().map(|it| (it.message, it.endpoint));
             let attempted = attempt.as_ref().map(|it| (it.message, it.endpoint));
             let is_new = |name: DeliveryId| names.insert(name);
-            if operational.is_some()
+            if !operational.is_empty()
                 || !name.is_none_or(is_new)
                 || (attempted.is_some() && attempted != name)
             {

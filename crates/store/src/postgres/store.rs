@@ -18,7 +18,7 @@ use super::cluster::{BeginRun, Notifications};
 use super::deliveries::{DeliverMissing, RedeliverMany, ReplayOne};
 use super::intake::Intake;
 use super::pool::{PooledClient, PostgresPool};
-use super::prune::{DeleteMessage, Prune};
+use super::prune::{DeleteMessage, DeletePayload, Prune};
 use super::row::get;
 use super::settle::Settle;
 use super::statement::DbError;
@@ -320,14 +320,21 @@ impl DeliveryStore for PostgresStore {
         self.read(async |db| lookups::read_counts(&**db, endpoint).await).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
         let mut messages = 0;
         while messages < limit {
-            let step = Prune { before, limit: limit - messages };
+            let step = Prune { of, before, limit: limit - messages };
             let step = self.writer.write(SELDOM, &step).await?;
             messages += step.deleted;
             if !step.more {
-                self.turn_days(before).await?;
+                if of.is_none() {
+                    self.turn_days(before).await?;
+                }
                 break;
             }
         }
@@ -336,6 +343,10 @@ impl DeliveryStore for PostgresStore {
 
     async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
         self.writer.write(SELDOM, &DeleteMessage(id)).await
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.writer.write(SELDOM, &DeletePayload(id)).await
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use deadpool_postgres::{Client, Transaction};
 use stagger::Instant;
-use stagger_scheduler::model::{Message, MessageId};
+use stagger_scheduler::model::{ApplicationId, Message, MessageId};
 
 use super::pool::{PooledClient, PostgresPool};
 use super::row::get;
@@ -298,6 +298,8 @@ pub(super) struct Memory {
 /// The progress of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pruned {
+    /// The application whose messages are pruned; `None` for those of all.
+    pub(super) of: Option<ApplicationId>,
     pub(super) before: Instant,
     /// No message up to this one can be pruned.
     pub(super) to: MessageId,

@@ -149,7 +149,7 @@ async fn space_of_pruned_messages_is_given_back() {
     let ends = (1..=20).map(|n| settled(n, 1, 1, DeliveryState::Delivered, 30));
     store.settle(fence, ends.collect()).await.unwrap();
     for _ in 0..20 {
-        store.prune(at(99), 1).await.unwrap();
+        store.prune(None, at(99), 1).await.unwrap();
     }
     store
         .change(|changes| Ok(changes.db.execute_batch("UPDATE mark SET value = 1")?))

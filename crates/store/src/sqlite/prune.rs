@@ -1,6 +1,6 @@
 //! Deletions: finished messages that are old, and what belonged to a deleted application or endpoint.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use stagger::Instant;
 use stagger_scheduler::model::{ApplicationId, DeliveryState, EndpointId, MessageId};
 
@@ -21,6 +21,23 @@ const FREE_SHARE: i64 = 4;
 /// Pages that are given back in one step.
 const VACUUMED: i64 = 256;
 
+/// The number in place of that of a payload that was deleted: SQLite begins with 1, and may give the number of a
+/// deleted payload to another one.
+const NO_PAYLOAD: i64 = 0;
+
+/// The walk over the messages of an application, or of all: each along an index that has them in order.
+const fn old_sql(of: Option<ApplicationId>) -> &'static str {
+    match of {
+        None => {
+            "SELECT id, created_at FROM message WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3"
+        }
+        Some(_) => {
+            "SELECT id, created_at FROM message WHERE application = ?4 AND id >= ?1 AND id <= ?2 \
+             ORDER BY id LIMIT ?3"
+        }
+    }
+}
+
 /// The result of one step of pruning.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PruneStep {
@@ -31,16 +48,16 @@ pub(super) struct PruneStep {
 }
 
 impl Changes<'_> {
-    /// Deletes some finished messages accepted before `before`, oldest first, `limit` at most, from
-    /// `from` on.
+    /// Deletes some finished messages of an application, or of all, accepted before `before`, oldest first, `limit` at
+    /// most, from `from` on.
     pub(super) fn prune(
         &mut self,
-        before: Instant,
+        (of, before): (Option<ApplicationId>, Instant),
         from: Option<MessageId>,
         limit: usize,
     ) -> Result<PruneStep, DbError> {
         let from = from.map_or(self.memory.floor, |from| from.max(self.memory.floor));
-        let (old, next) = self.find_old(before, from, limit.min(STEP))?;
+        let (old, next) = self.find_old((of, before), from, limit.min(STEP))?;
         for message in &old {
             self.delete_message(*message)?;
         }
@@ -59,6 +76,33 @@ impl Changes<'_> {
         }
         self.delete_message(id)?;
         Ok(true)
+    }
+
+    /// Deletes the payload of a message without open deliveries, and the replies of its attempts; whether the message
+    /// was there.
+    pub(super) fn delete_payload(&mut self, id: MessageId) -> Result<bool, DbError> {
+        let sql = "SELECT payload FROM message WHERE id = ?1";
+        let mut find = self.db.prepare_cached(sql)?;
+        let number = find.query_row([id.as_bytes()], |row| row.get::<_, i64>(0)).optional()?;
+        let Some(number) = number else { return Ok(false) };
+        if self.is_open(id)? {
+            return Err(is_open(id).into());
+        }
+        // Nothing of it stays in free pages of the file.
+        self.db.execute_batch("PRAGMA secure_delete = ON")?;
+        let deleted = self.erase_payload(id, number);
+        self.db.execute_batch("PRAGMA secure_delete = OFF")?;
+        deleted?;
+        Ok(true)
+    }
+
+    fn erase_payload(&self, id: MessageId, number: i64) -> rusqlite::Result<()> {
+        self.db.prepare_cached("DELETE FROM payload WHERE number = ?1")?.execute([number])?;
+        let sql = "UPDATE message SET payload = ?2 WHERE id = ?1";
+        self.db.prepare_cached(sql)?.execute(params![id.as_bytes(), NO_PAYLOAD])?;
+        let sql = "UPDATE attempt SET reply = NULL WHERE message = ?1 AND reply IS NOT NULL";
+        self.db.prepare_cached(sql)?.execute([id.as_bytes()])?;
+        Ok(())
     }
 
     /// Deletes a message with its payload, deliveries and attempts.
@@ -83,18 +127,20 @@ impl Changes<'_> {
     /// that stay because a delivery is open.
     fn find_old(
         &mut self,
-        before: Instant,
+        (of, before): (Option<ApplicationId>, Instant),
         from: MessageId,
         limit: usize,
     ) -> rusqlite::Result<(Vec<MessageId>, Option<MessageId>)> {
         let to = writer::ids_between(self.db, None, Some(before))?.to;
-        let sql =
-            "SELECT id, created_at FROM message WHERE id >= ?1 AND id <= ?2 ORDER BY id LIMIT ?3";
-        let mut walk = self.db.prepare_cached(sql)?;
-        let mut rows =
-            walk.query(params![from.as_bytes(), to.as_bytes(), from_size(EXAMINED + 1)])?;
+        let mut walk = self.db.prepare_cached(old_sql(of))?;
+        let most = from_size(EXAMINED + 1);
+        let mut rows = match of {
+            None => walk.query(params![from.as_bytes(), to.as_bytes(), most])?,
+            Some(of) => walk.query(params![from.as_bytes(), to.as_bytes(), most, of.as_bytes()])?,
+        };
         let (mut old, mut examined) = (Vec::new(), 0);
-        let mut at_floor = from == self.memory.floor;
+        // Messages of others may lie between those of an application.
+        let mut at_floor = of.is_none() && from == self.memory.floor;
         while let Some(row) = rows.next()? {
             let (id, created_at) = (message_id(row, 0)?, instant(row.get(1)?));
             if examined == EXAMINED || old.len() == limit {

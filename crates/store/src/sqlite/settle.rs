@@ -122,14 +122,14 @@ impl Changes<'_> {
         if let Some((endpoint, endpoint_state)) = &settlement.endpoint_state {
             self.write_standing(*endpoint, endpoint_state)?;
         }
-        match &settlement.operational {
-            Some(new) => match self.refuse_deleted(new.message.application) {
-                Ok(()) => Ok(self.accept_one(new).map(drop)?),
-                Err(DbError::Refused(_)) => Ok(()),
-                Err(broken) => Err(broken),
-            },
-            None => Ok(()),
+        for new in &settlement.operational {
+            match self.refuse_deleted(new.message.application) {
+                Ok(()) => self.accept_one(new).map(drop)?,
+                Err(DbError::Refused(_)) => {}
+                Err(broken) => return Err(broken),
+            }
         }
+        Ok(())
     }
 
     /// Writes a delivery that is there; answers with its name if so. A finished one stays finished.

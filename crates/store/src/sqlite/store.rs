@@ -169,9 +169,8 @@ const ROW: usize = 512;
 /// The approximate size of a settlement there: the delivery, and the attempt with its reply.
 fn weight(settlement: &Settlement) -> usize {
     let attempt = settlement.attempt.as_ref().map_or(0, |attempt| ROW + attempt.reply.len());
-    let operational = settlement.operational.as_ref();
     let message = |new: &NewMessage| new.payload.len() + ROW * (1 + new.endpoints.len());
-    ROW + attempt + operational.map_or(0, message)
+    ROW + attempt + settlement.operational.iter().map(message).sum::<usize>()
 }
 
 #[async_trait]
@@ -309,11 +308,16 @@ impl DeliveryStore for SqliteStore {
         self.read(move |db| lookups::read_counts(db, endpoint)).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
         let (mut messages, mut from) = (0, None);
         while messages < limit {
             let left = limit - messages;
-            let step = self.write(move |changes| changes.prune(before, from, left)).await?;
+            let step = self.write(move |changes| changes.prune((of, before), from, left)).await?;
             (messages, from) = (messages + step.deleted, step.next);
             if from.is_none() {
                 break;
@@ -324,6 +328,10 @@ impl DeliveryStore for SqliteStore {
 
     async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
         self.write(move |changes| changes.delete_finished(id)).await
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.write(move |changes| changes.delete_payload(id)).await
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

@@ -212,7 +212,7 @@ impl<'s> Side<'s> {
                 };
                 answer(store.replay(request, at(now), limit).await)
             }
-            ClusterStep::Prune(before) => answer(store.prune(at(before), 99).await),
+            ClusterStep::Prune(before) => answer(store.prune(None, at(before), 99).await),
             ClusterStep::PutApplication(n) => answer(store.put_application(application(n)).await),
             ClusterStep::PutEndpoint(n) => answer(store.put_endpoint(endpoint(n, n / 3 + 1)).await),
             ClusterStep::DeleteApplication(n) => answer(store.delete_application(app(n)).await),
@@ -373,7 +373,7 @@ fn settlement(
     Settlement {
         attempt: Some(attempt(n, to, 1, Verdict::Transient)),
         endpoint_state: Some((ep(to), endpoint_state)),
-        operational: news.map(build),
+        operational: news.map(build).into_iter().collect(),
         ..settled(n, to, to / 3 + 1, state, now)
     }
 }

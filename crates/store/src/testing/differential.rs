@@ -25,7 +25,8 @@ pub(crate) enum StoreStep {
     Accept(Vec<New>),
     Settle { stale: bool, of: (u64, u64), state: DeliveryState, number: u32, news: Option<New> },
     Replay { of: u64, one: Option<(u64, u64)>, filter: DeliveryFilter, limit: usize },
-    Prune { before: u64, limit: usize },
+    Prune { of: Option<u64>, before: u64, limit: usize },
+    DeletePayload(u64),
     Messages { of: u64, filter: MessageFilter, page: PageRequest },
     Deliveries { of: Option<u64>, filter: DeliveryFilter, page: PageRequest },
 }
@@ -58,8 +59,9 @@ pub(crate) fn steps() -> impl Strategy<Value = Vec<StoreStep>> {
             StoreStep::Settle { stale, of, state, number, news }
         }),
         4 => replay.prop_map(|(of, one, filter, limit)| StoreStep::Replay { of, one, filter, limit }),
-        3 => (1..=MESSAGES + 1, 1..4_usize)
-            .prop_map(|(before, limit)| StoreStep::Prune { before, limit }),
+        3 => (proptest::option::of(1..=2_u64), 1..=MESSAGES + 1, 1..4_usize)
+            .prop_map(|(of, before, limit)| StoreStep::Prune { of, before, limit }),
+        2 => (1..=MESSAGES).prop_map(StoreStep::DeletePayload),
         4 => (1..=2_u64, messages_filter(), request())
             .prop_map(|(of, filter, page)| StoreStep::Messages { of, filter, page }),
         6 => (proptest::option::of(1..=2_u64), deliveries_filter(), request())
@@ -146,7 +148,7 @@ async fn take(
         StoreStep::Settle { stale, of: (n, to), state, number, news } => {
             let settlement = Settlement {
                 attempt: Some(attempt(n, to, number, Verdict::Transient)),
-                operational: news.map(build),
+                operational: news.map(build).into_iter().collect(),
                 ..settled(n, to, to / 3 + 1, state, now)
             };
             let run = runs[runs.len() - 1 - usize::from(stale)];
@@ -166,7 +168,10 @@ async fn take(
             };
             answer(store.replay(request, at(now), limit).await)
         }
-        StoreStep::Prune { before, limit } => answer(store.prune(at(before), limit).await),
+        StoreStep::Prune { of, before, limit } => {
+            answer(store.prune(of.map(app), at(before), limit).await)
+        }
+        StoreStep::DeletePayload(n) => answer(store.delete_payload(msg(n)).await),
         StoreStep::Messages { of, filter, page } => {
             answer(store.messages(app(of), filter, page).await)
         }

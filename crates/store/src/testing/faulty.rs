@@ -250,13 +250,23 @@ impl DeliveryStore for FaultyStore {
         self.link.call(Doubt::Fails, call).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
-        let call = DeliveryStore::prune(&self.store, before, limit);
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
+        let call = DeliveryStore::prune(&self.store, of, before, limit);
         self.link.call(Doubt::Fails, call).await
     }
 
     async fn delete_message(&self, id: MessageId) -> Result<bool, Error> {
         let call = DeliveryStore::delete_message(&self.store, id);
+        self.link.call(Doubt::Fails, call).await
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        let call = DeliveryStore::delete_payload(&self.store, id);
         self.link.call(Doubt::Fails, call).await
     }
 

@@ -58,6 +58,7 @@ pub fn application(n: u64) -> Application {
                 ClosedLink { id: link(2), until: at(8), end: LinkEnd::Deleted },
             ],
         },
+        retention: Some(Span::from_secs(7 * 24 * 60 * 60)),
     }
 }
 

@@ -70,7 +70,7 @@ async fn operational_messages_and_replays_arrive_until_they_are_done() {
     let (_, cluster, joined) = joined().await;
     let lead = Lead { fence: joined.fence, shards: Shards::ALL };
     cluster.accept(lead, 0, vec![message(1, 1, &[1])]).await.unwrap();
-    let operational = Some(message(2, 1, &[2]));
+    let operational = vec![message(2, 1, &[2])];
     let dead = Settlement { operational, ..settled(1, 1, 1, DeliveryState::Dead, 5) };
     cluster.settle_as_leader(joined.fence, vec![dead]).await.unwrap();
     let replayed =

@@ -5,6 +5,7 @@
 
 mod api;
 mod command;
+mod export;
 mod forward;
 mod listen;
 mod page;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
+use stagger::Span;
 use stagger_scheduler::model::{Application, ApplicationId, ExternalId, Labels};
 use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
@@ -11,6 +12,7 @@ use utoipa::ToSchema;
 
 use super::super::query;
 use super::schema::{ApplicationIdText, ExternalIdText};
+use super::span;
 use crate::Error;
 
 /// Longest name, in characters: it fits on one line of a page.
@@ -20,6 +22,8 @@ const MAX_NAME: usize = 200;
 const MAX_SLOTS: u32 = 10_000;
 /// Slots of an application that asks for none: 16 endpoints with 16 each.
 const DEFAULT_SLOTS: NonZeroU32 = NonZeroU32::new(256).expect("above zero");
+/// The shortest retention: below it no failure could be inspected.
+const MIN_RETENTION: Span = Span::from_secs(60);
 
 /// The settings of an application.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
@@ -36,26 +40,35 @@ pub(in super::super) struct ApplicationSettings {
     uid: Option<ExternalId>,
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Option<BTreeMap<String, String>>,
+    /// The time for which its finished messages are kept: from `60s` to the node's `retention`. Default that of the
+    /// node.
+    #[schema(example = "7d")]
+    retention: Option<String>,
 }
 
 impl ApplicationSettings {
     /// A name, and the defaults.
     pub(in super::super) fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), slots: None, uid: None, metadata: None }
+        Self { name: name.to_owned(), slots: None, uid: None, metadata: None, retention: None }
     }
 
     /// The settings that `application` has.
     pub(in super::super) fn of(application: &Application) -> Self {
         let Labels { uid, metadata } = application.labels.clone();
         let slots = Some(application.slots.get().into());
-        Self { name: application.name.clone(), slots, uid, metadata: Some(metadata) }
+        let retention = application.retention.map(span::text);
+        Self { name: application.name.clone(), slots, uid, metadata: Some(metadata), retention }
     }
 
-    /// Sets them.
+    /// Sets them. `most` is the retention of the node.
     ///
     /// # Errors
     /// A value is out of its bounds.
-    pub(in super::super) fn apply(self, application: &mut Application) -> Result<(), Error> {
+    pub(in super::super) fn apply(
+        self,
+        application: &mut Application,
+        most: Span,
+    ) -> Result<(), Error> {
         if !(1..=MAX_NAME).contains(&self.name.chars().count()) {
             return Err(Error::invalid("name", self.name, "1 to 200 characters"));
         }
@@ -65,10 +78,22 @@ impl ApplicationSettings {
         };
         let labels = Labels { uid: self.uid, metadata: self.metadata.unwrap_or_default() };
         labels.check()?;
+        let given = self.retention.as_deref();
+        // One that was set before the node's was shortened stays, and the node's counts.
+        if given != application.retention.map(span::text).as_deref() {
+            application.retention = given.map(|text| retention_within(text, most)).transpose()?;
+        }
         application.labels = labels;
         application.name = self.name;
         Ok(())
     }
+}
+
+fn retention_within(text: &str, most: Span) -> Result<Span, Error> {
+    let within = |span: &Span| (MIN_RETENTION..=most).contains(span);
+    text.parse().ok().filter(within).ok_or_else(|| {
+        Error::invalid("retention", text, format!("a span from 60s to {}", span::text(most)))
+    })
 }
 
 fn slots_within(slots: i64) -> Result<NonZeroU32, Error> {
@@ -92,6 +117,8 @@ pub(in super::super) struct ApplicationView {
     uid: Option<ExternalId>,
     /// Texts by name, for the caller's own use.
     metadata: BTreeMap<String, String>,
+    /// The time for which its finished messages are kept, if that is not the node's.
+    retention: Option<String>,
     #[schema(value_type = super::schema::TimestampText)]
     created_at: Timestamp,
 }
@@ -104,6 +131,7 @@ impl From<&Application> for ApplicationView {
             slots: application.slots,
             uid: application.labels.uid.clone(),
             metadata: application.labels.metadata.clone(),
+            retention: application.retention.map(span::text),
             created_at: Timestamp(application.created_at),
         }
     }

@@ -24,3 +24,4 @@ pub(super) use schema::{
 };
 pub(super) use secret::{NewSecret, SecretView, Secrets, header_patch};
 pub(super) use settings::{EndpointContext, EndpointCreated, EndpointSettings, EndpointView};
+pub(crate) use span::text as span_text;

@@ -8,7 +8,7 @@ use stagger::Span;
 const UNITS: [(u64, &str); 3] = [(24 * 60 * 60, "d"), (60 * 60, "h"), (60, "m")];
 
 /// The text of a span: `5d`, `90m`, `1.5s`.
-fn text(span: Span) -> String {
+pub(crate) fn text(span: Span) -> String {
     let second = Span::from_secs(1).as_nanos();
     let nanos = span.as_nanos();
     let fits = |(unit, _): &&(u64, &str)| nanos > 0 && nanos.is_multiple_of(unit * second);

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use stagger::Instant;
 use stagger_scheduler::model::{Delivery, EndpointId};
 use stagger_store::{ClusterView, Fence, Lead, ShardId, Shards};
 use tokio::sync::watch;
 
+use super::node_list::{NodeInfo, SeenMembers};
 use crate::Error;
 use crate::node::scheduler_state::{Command, Inbox};
 
@@ -140,12 +142,19 @@ impl FormerLead {
 pub(in crate::node) struct FleetView {
     members: AtomicUsize,
     open: AtomicU64,
+    seen: SeenMembers,
 }
 
 impl FleetView {
-    pub(super) fn update(&self, cluster_view: &ClusterView) {
+    pub(super) fn update(&self, now: Instant, cluster_view: &ClusterView) {
+        self.seen.update(now, cluster_view);
         self.members.store(cluster_view.members.len(), Ordering::Relaxed);
         self.open.store(cluster_view.open, Ordering::Relaxed);
+    }
+
+    /// The other nodes, as they were seen last.
+    pub(in crate::node) fn others(&self, own: Fence) -> Vec<NodeInfo> {
+        self.seen.others(own)
     }
 
     /// The number of nodes; 0 before the first heartbeat.

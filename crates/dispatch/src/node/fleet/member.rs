@@ -209,7 +209,7 @@ impl MemberTask {
 
     async fn act(&mut self, cluster_view: &ClusterView) -> Option<MembershipEnd> {
         let links = Arc::clone(&self.links);
-        links.view.update(cluster_view);
+        links.view.update(links.clock.now(), cluster_view);
         if cluster_view.settings_version > links.settings.version() {
             self.sync_settings();
         }

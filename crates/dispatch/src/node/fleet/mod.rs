@@ -13,12 +13,15 @@
 
 mod leadership;
 mod member;
+mod node_list;
 mod settings_sync;
 mod shard_mover;
 mod task;
 mod work;
 
 pub(super) use leadership::{FleetView, LeadGuard, Leadership, recover};
+pub use node_list::NodeInfo;
+pub(super) use node_list::NodeName;
 pub(super) use settings_sync::SettingsSync;
 pub(super) use shard_mover::{FleetLinks, ShardMover};
 pub(super) use task::{join, run};

@@ -39,6 +39,7 @@ fn push(
 ) -> PendingCommit {
     let over = Some(delivery(n, 1, 1, DeliveryState::Cancelled, 9));
     health.begin_settling();
+    let operational = operational.into_iter().collect();
     queue.push_awaiting_commit(Settlement { delivery: over, operational, ..Settlement::default() })
 }
 

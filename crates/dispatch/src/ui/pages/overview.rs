@@ -3,16 +3,17 @@
 use axum::extract::{Path, Query as UrlQuery};
 use axum::response::Response;
 use http::Uri;
-use stagger::Instant;
+use stagger::{Instant, Span};
 use stagger_scheduler::model::Application;
 
 use super::endpoint::{endpoint_row, explained, tiles};
 use super::visit::{PageError, Query, here, id, show};
-use crate::node::Node;
+use crate::api::manage::span_text;
+use crate::node::{Node, NodeInfo};
 use crate::ui::page_state::{Visitor, present};
 use crate::ui::view::{
     ApplicationLine, ApplicationPage, ApplicationsPage, Chart, EndpointRow, EndpointStatus, Moment,
-    OverviewPage, Section, figure,
+    NodeLine, OverviewPage, Section, figure,
 };
 
 /// The number of failing endpoints that are shown: a page that is still readable.
@@ -35,7 +36,21 @@ pub(in crate::ui) async fn overview(
         unhealthy: unhealthy.rows,
         is_new: node.applications().is_empty(),
         has_endpoints: unhealthy.has_endpoints,
+        nodes: node.nodes().into_iter().map(node_line).collect(),
     })
+}
+
+fn node_line(node: NodeInfo) -> NodeLine {
+    let now = present();
+    NodeLine {
+        name: node.name,
+        version: node.version.unwrap_or_else(|| "unknown".to_owned()),
+        started: node.started_at.map(|at| Moment::new(at, now)),
+        last_seen: Moment::new(node.last_seen_at, now),
+        shards: node.shards,
+        draining: node.draining,
+        is_this: node.is_this,
+    }
 }
 
 /// Endpoints that are not simply active.
@@ -107,12 +122,18 @@ pub(in crate::ui) async fn application(
     })
 }
 
+/// The time for which the finished messages of an application are kept.
+fn kept(node: &Node, application: &Application) -> Span {
+    application.retention.unwrap_or(Span::MAX).min(node.retention())
+}
+
 fn line(node: &Node, application: &Application, now: Instant) -> ApplicationLine {
     ApplicationLine {
         id: application.id.to_string(),
         name: application.name.clone(),
         endpoints: figure(node.endpoints(application.id).len() as u64),
         slots: figure(application.slots.get().into()),
+        retention: span_text(kept(node, application)),
         created: Moment::new(application.created_at, now),
     }
 }

@@ -248,6 +248,8 @@ pub(in crate::ui) struct ApplicationLine {
     pub(in crate::ui) name: String,
     pub(in crate::ui) endpoints: String,
     pub(in crate::ui) slots: String,
+    /// The time for which its finished messages are kept.
+    pub(in crate::ui) retention: String,
     pub(in crate::ui) created: Moment,
 }
 
@@ -277,6 +279,21 @@ pub(in crate::ui) struct OverviewPage {
     pub(in crate::ui) is_new: bool,
     /// There are no endpoints yet.
     pub(in crate::ui) has_endpoints: bool,
+    /// The nodes that work on the store, that of the page first.
+    pub(in crate::ui) nodes: Vec<NodeLine>,
+}
+
+/// A node in one row.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct NodeLine {
+    pub(in crate::ui) name: String,
+    pub(in crate::ui) version: String,
+    pub(in crate::ui) started: Option<Moment>,
+    pub(in crate::ui) last_seen: Moment,
+    pub(in crate::ui) shards: usize,
+    pub(in crate::ui) draining: bool,
+    /// Whether it has made the page.
+    pub(in crate::ui) is_this: bool,
 }
 
 /// The endpoints and deliveries that a search has found.

@@ -87,6 +87,19 @@ impl Sample {
             more: Some("12".into()),
             is_new: false,
             has_endpoints: true,
+            nodes: vec![self.node(true), self.node(false)],
+        }
+    }
+
+    fn node(self, is_this: bool) -> NodeLine {
+        NodeLine {
+            name: self.text("10.0.0.7:8080"),
+            version: self.text("0.4.0"),
+            started: is_this.then(|| self.moment(-86_400)),
+            last_seen: self.moment(-1),
+            shards: 128,
+            draining: !is_this,
+            is_this,
         }
     }
 
@@ -111,6 +124,7 @@ impl Sample {
             name: self.text("Acme Billing"),
             endpoints: "5".into(),
             slots: "256".into(),
+            retention: "30d".into(),
             created: self.moment(-86_400 * 40),
         }
     }
@@ -167,6 +181,7 @@ impl Sample {
             created_at: self.now,
             labels: Default::default(),
             portal: stagger_scheduler::model::PortalAccess::default(),
+            retention: None,
         }
     }
 

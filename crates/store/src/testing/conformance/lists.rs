@@ -196,6 +196,7 @@ pub(crate) async fn endpoints_come_back_as_they_were_and_keep_their_standing(
             status: Some(503),
             failure: Some(AttemptFailure::Connect),
         }),
+        alerted_since: Some(at(10)),
     };
     let learned =
         Settlement { endpoint_state: Some((ep(1), endpoint_state)), ..Settlement::default() };

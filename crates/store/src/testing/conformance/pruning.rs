@@ -16,8 +16,8 @@ pub(crate) async fn pruning_takes_finished_messages_oldest_first(store: &dyn Del
     };
     store.settle(fence, (2..=400).filter(|n| *n != 7).map(made).collect()).await.unwrap();
     store.accept(vec![message(401, 2, &[])]).await.unwrap();
-    assert_eq!(store.prune(at(2), 9).await.unwrap().messages, 0);
-    assert_eq!(store.prune(at(300), 3).await.unwrap().messages, 3);
+    assert_eq!(store.prune(None, at(2), 9).await.unwrap().messages, 0);
+    assert_eq!(store.prune(None, at(300), 3).await.unwrap().messages, 3);
     for (n, there) in [(1, true), (2, false), (3, false), (4, false), (5, true)] {
         assert_eq!(store.message(msg(n)).await.unwrap().is_some(), there, "{n}");
         assert_eq!(store.payload(msg(n)).await.unwrap().is_some(), there, "{n}");
@@ -25,9 +25,9 @@ pub(crate) async fn pruning_takes_finished_messages_oldest_first(store: &dyn Del
         let attempts = store.attempts(msg(n), ep(1)).await.unwrap();
         assert_eq!(attempts.len(), usize::from(there && n != 1), "{n}");
     }
-    assert_eq!(store.prune(at(300), 9999).await.unwrap().messages, 299 - 5);
-    assert_eq!(store.prune(at(300), 9999).await.unwrap().messages, 0);
-    assert_eq!(store.prune(at(999), 9999).await.unwrap().messages, 102);
+    assert_eq!(store.prune(None, at(300), 9999).await.unwrap().messages, 299 - 5);
+    assert_eq!(store.prune(None, at(300), 9999).await.unwrap().messages, 0);
+    assert_eq!(store.prune(None, at(999), 9999).await.unwrap().messages, 102);
     assert_eq!(names(&store.open_deliveries(None, 9).await.unwrap()), to_first(&[1, 7]));
 }
 
@@ -35,18 +35,18 @@ pub(crate) async fn pruning_looks_again_at_what_has_finished_since(store: &dyn D
     let fence = furnish(store).await;
     store.accept((1..=4).map(|n| message(n, 1, &[1])).collect()).await.unwrap();
     store.settle(fence, vec![settled(3, 1, 1, Delivered, 9)]).await.unwrap();
-    assert_eq!(store.prune(at(99), 9).await.unwrap().messages, 1);
+    assert_eq!(store.prune(None, at(99), 9).await.unwrap().messages, 1);
     store.settle(fence, vec![settled(2, 1, 1, Delivered, 9)]).await.unwrap();
-    assert_eq!(store.prune(at(99), 9).await.unwrap().messages, 1);
+    assert_eq!(store.prune(None, at(99), 9).await.unwrap().messages, 1);
     store.delete_endpoint(ep(1), at(10)).await.unwrap();
-    assert_eq!(store.prune(at(99), 9).await.unwrap().messages, 2);
+    assert_eq!(store.prune(None, at(99), 9).await.unwrap().messages, 2);
 }
 
 pub(crate) async fn pruned_keys_can_be_used_again(store: &dyn DeliveryStore) {
     let fence = furnish(store).await;
     store.accept(vec![keyed(1, 1, &[1], "k")]).await.unwrap();
     store.settle(fence, vec![settled(1, 1, 1, Delivered, 5)]).await.unwrap();
-    store.prune(at(9), 1).await.unwrap();
+    store.prune(None, at(9), 1).await.unwrap();
     let again = store.accept(vec![keyed(2, 1, &[1], "k")]).await.unwrap();
     assert_eq!((again[0].id, again[0].repeated), (msg(2), false));
 }
@@ -79,6 +79,77 @@ pub(crate) async fn a_finished_message_is_deleted_with_all_of_it(store: &dyn Del
     assert_eq!(store.deliveries_of(msg(1)).await.unwrap(), []);
     let again = store.accept(vec![keyed(3, 1, &[1], "k")]).await.unwrap();
     assert!(!again[0].repeated);
+}
+
+pub(crate) async fn pruning_of_one_application_leaves_the_others(store: &dyn DeliveryStore) {
+    let fence = furnish(store).await;
+    let (one, other) = (|n| message(n, 1, &[1]), |n| message(n, 2, &[3]));
+    let all = (1..=600).map(|n| if n % 3 == 0 { one(n) } else { other(n) });
+    store.accept(all.collect()).await.unwrap();
+    let made = |n, to, of| Settlement {
+        attempt: Some(attempt(n, to, 1, Verdict::Ok)),
+        ..settled(n, to, of, Delivered, 700)
+    };
+    let over = (1..=600).filter(|n| *n != 300);
+    let over = over.map(|n| if n % 3 == 0 { made(n, 1, 1) } else { made(n, 3, 2) });
+    store.settle(fence, over.collect()).await.unwrap();
+    assert_eq!(store.prune(Some(app(1)), at(10), 2).await.unwrap().messages, 2);
+    assert_eq!(store.prune(Some(app(1)), at(10), 9).await.unwrap().messages, 1);
+    assert_eq!(store.prune(Some(app(1)), at(500), 9999).await.unwrap().messages, 166 - 3 - 1);
+    assert_eq!(store.prune(Some(app(1)), at(500), 9999).await.unwrap().messages, 0);
+    for (n, to, there) in
+        [(3, 1, false), (4, 3, true), (300, 1, true), (498, 1, false), (501, 1, true)]
+    {
+        assert_eq!(store.message(msg(n)).await.unwrap().is_some(), there, "{n}");
+        assert_eq!(store.payload(msg(n)).await.unwrap().is_some(), there, "{n}");
+        let attempts = store.attempts(msg(n), ep(to)).await.unwrap();
+        assert_eq!(attempts.len(), usize::from(there && n != 300), "{n}");
+    }
+    store.settle(fence, vec![made(300, 1, 1)]).await.unwrap();
+    assert_eq!(store.prune(Some(app(1)), at(500), 9999).await.unwrap().messages, 1);
+    assert_eq!(store.prune(None, at(500), 9999).await.unwrap().messages, 333);
+    assert_eq!(store.prune(Some(app(2)), at(999), 9999).await.unwrap().messages, 67);
+    assert_eq!(store.prune(None, at(999), 9999).await.unwrap().messages, 34);
+}
+
+pub(crate) async fn a_payload_is_deleted_with_the_replies_and_nothing_else(
+    store: &dyn DeliveryStore,
+) {
+    let fence = furnish(store).await;
+    store.accept(vec![keyed(1, 1, &[1, 2], "k"), message(2, 1, &[1])]).await.unwrap();
+    // Failed attempts have replies.
+    let made = |n, to| Settlement {
+        attempt: Some(attempt(n, to, 1, Verdict::Transient)),
+        ..settled(n, to, 1, Delivered, 5)
+    };
+    store.settle(fence, vec![made(1, 1), made(2, 1)]).await.unwrap();
+    assert!(store.delete_payload(msg(1)).await.unwrap_err().is_conflict(), "a delivery is open");
+    assert!(store.payload(msg(1)).await.unwrap().is_some());
+    store.settle(fence, vec![made(1, 2)]).await.unwrap();
+    let (before, of_other) =
+        (store.message(msg(1)).await.unwrap(), store.payload(msg(2)).await.unwrap());
+    let attempts = store.attempts(msg(1), ep(2)).await.unwrap();
+    assert!(!attempts[0].reply.is_empty());
+    for _ in 0..2 {
+        assert!(store.delete_payload(msg(1)).await.unwrap());
+        assert_eq!(store.payload(msg(1)).await.unwrap(), None);
+    }
+    assert!(!store.delete_payload(msg(9)).await.unwrap());
+    assert_eq!(store.message(msg(1)).await.unwrap(), before);
+    for to in [1, 2] {
+        let left = store.attempts(msg(1), ep(to)).await.unwrap();
+        assert_eq!((left.len(), left[0].status, left[0].reply.len()), (1, attempts[0].status, 0));
+    }
+    assert_eq!(store.deliveries_of(msg(1)).await.unwrap().len(), 2);
+    // Nothing of another message is taken for it, whatever the store has reused.
+    store.accept(vec![message(3, 1, &[1])]).await.unwrap();
+    assert_eq!(store.payload(msg(1)).await.unwrap(), None);
+    assert_eq!(store.payload(msg(2)).await.unwrap(), of_other);
+    assert!(store.payload(msg(3)).await.unwrap().is_some());
+    let again = store.accept(vec![keyed(4, 1, &[1], "k")]).await.unwrap();
+    assert!(again[0].repeated, "its key is taken still");
+    assert!(store.delete_message(msg(1)).await.unwrap());
+    assert!(store.payload(msg(3)).await.unwrap().is_some());
 }
 
 pub(crate) async fn one_delivery_is_replayed_unless_it_is_open(store: &dyn DeliveryStore) {

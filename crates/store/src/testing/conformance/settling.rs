@@ -22,7 +22,7 @@ pub(crate) async fn a_settlement_is_written_whole(store: &dyn DeliveryStore) {
             ep(1),
             EndpointState { paused_until: Some(at(9)), ..EndpointState::default() },
         )),
-        operational: Some(message(2, 1, &[2])),
+        operational: vec![message(2, 1, &[2])],
     };
     store.settle(fence, vec![failed, settled(1, 2, 1, Delivered, 6)]).await.unwrap();
     let expected = [delivery(1, 1, 1, Waiting, 5), delivery(1, 2, 1, Delivered, 6)];
@@ -85,7 +85,7 @@ pub(crate) async fn settlements_of_what_is_gone_are_left_out(store: &dyn Deliver
         delivery: Some(delivery(1, 1, 1, Waiting, 5)),
         attempt: Some(attempt(1, 1, 1, Verdict::Transient)),
         endpoint_state: Some((ep(9), EndpointState::default())),
-        operational: None,
+        operational: Vec::new(),
     };
     store.settle(fence, vec![gone]).await.unwrap();
     assert_eq!(store.delivery(msg(1), ep(1)).await.unwrap(), None);
@@ -126,7 +126,7 @@ pub(crate) async fn counts_follow_every_change(store: &dyn DeliveryStore) {
     assert_eq!(counted(store, None).await, [8, 1, 1, 1, 1]);
     store.replay(ReplayRequest::One(msg(3), ep(1)), at(20), 1).await.unwrap();
     store.settle(fence, vec![settled(2, 2, 1, Delivered, 9)]).await.unwrap();
-    store.prune(at(99), 9).await.unwrap();
+    store.prune(None, at(99), 9).await.unwrap();
     assert_eq!(counted(store, None).await, [8, 1, 0, 0, 1]);
     store.delete_application(app(1)).await.unwrap();
     assert_eq!(counted(store, None).await, [0; 5]);

@@ -216,6 +216,7 @@ impl SharedState {
 fn arrival(tables: &Tables, number: u64, (message, endpoint): DeliveryId) -> Arrival {
     let delivery = tables.delivery(message, endpoint).filter(|it| it.state.is_open());
     let content = delivery.and_then(|_| tables.messages.get(&message).cloned());
+    let content = content.and_then(|(message, payload)| Some((message, payload?)));
     let content = content.filter(|(_, payload)| payload.len() <= SMALL);
     Arrival { number, delivery, content }
 }

@@ -84,11 +84,10 @@ impl SharedState {
     }
 
     fn settle_one(&mut self, tables: &mut Tables, settlement: Settlement) {
-        let new = settlement.operational.as_ref();
-        let new = new.map(|new| (new.message.id, new.endpoints.clone()));
-        let new = new.filter(|(id, _)| !tables.messages.contains_key(id));
+        let new = settlement.operational.iter().map(|new| (new.message.id, new.endpoints.clone()));
+        let new: Vec<_> = new.filter(|(id, _)| !tables.messages.contains_key(id)).collect();
         tables.settle_one(settlement);
-        if let Some((id, endpoints)) = new {
+        for (id, endpoints) in new {
             self.arrive_all(tables, id, &endpoints, Shards::NONE);
         }
     }
@@ -250,9 +249,14 @@ impl DeliveryStore for SharedMemoryStore {
         self.rows.counts(endpoint).await
     }
 
-    async fn prune(&self, before: Instant, limit: usize) -> Result<Pruned, Error> {
+    async fn prune(
+        &self,
+        of: Option<ApplicationId>,
+        before: Instant,
+        limit: usize,
+    ) -> Result<Pruned, Error> {
         let (mut state, mut tables) = (self.state(), self.tables());
-        let pruned = tables.prune(before, limit);
+        let pruned = tables.prune(of, before, limit);
         state.forget_deleted(&tables);
         Ok(pruned)
     }
@@ -262,6 +266,10 @@ impl DeliveryStore for SharedMemoryStore {
         let deleted = tables.delete_finished(id);
         state.forget_deleted(&tables);
         deleted
+    }
+
+    async fn delete_payload(&self, id: MessageId) -> Result<bool, Error> {
+        self.tables().delete_payload(id)
     }
 
     async fn record_audit(&self, entry: AuditEntry) -> Result<(), Error> {

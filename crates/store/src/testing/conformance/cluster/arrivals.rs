@@ -58,7 +58,7 @@ pub(crate) async fn deleted_deliveries_do_not_arrive(store: &dyn DeliveryStore) 
     let batch = vec![message(1, 1, &[1]), message(2, 2, &[3]), message(3, 1, &[1])];
     fixture.accept(Lead::default(), batch).await;
     store.settle(fixture.ann, vec![settled(1, 1, 1, Delivered, 9)]).await.unwrap();
-    assert_eq!(store.prune(at(3), 9).await.unwrap().messages, 1);
+    assert_eq!(store.prune(None, at(3), 9).await.unwrap().messages, 1);
     store.delete_application(app(2)).await.unwrap();
     assert_eq!(fixture.arrived(&[1, 3]).await, [(msg(3), ep(1))]);
     let (_, covered) = fixture.load(Shards::ALL).await;
@@ -91,7 +91,7 @@ pub(crate) async fn operational_messages_arrive(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
     let lead = fixture.leads(fixture.ann, &[1, 2]).await;
     fixture.accept(lead, vec![message(1, 1, &[1])]).await;
-    let dead = Settlement { operational: Some(message(2, 1, &[2])), ..settled(1, 1, 1, Dead, 9) };
+    let dead = Settlement { operational: vec![message(2, 1, &[2])], ..settled(1, 1, 1, Dead, 9) };
     for _ in 0..2 {
         store.settle(fixture.ann, vec![dead.clone()]).await.unwrap();
         assert_eq!(fixture.arrived(&[1, 2]).await, [(msg(2), ep(2))]);
