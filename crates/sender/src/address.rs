@@ -92,6 +92,41 @@ impl Address {
         Self::of(&url, port).ok_or_else(|| wrong(text, "a host and a path that can be sent"))
     }
 
+    /// The address of a broker, whose scheme is one of `schemes`: each with whether it asks for TLS. The port is one of
+    /// `ports`, by default the first of `usual`.
+    ///
+    /// # Errors
+    /// `url` with the bound it breaks.
+    pub(crate) fn of_broker(
+        text: &str,
+        schemes: &[(&str, bool)],
+        (ports, usual): (&Ports, &[u16]),
+    ) -> Result<Self, ConfigError> {
+        let named: Vec<_> = schemes.iter().map(|(scheme, _)| format!("{scheme}://")).collect();
+        let bound = format!("an address that begins with {}", named.join(" or "));
+        let known = Url::parse(text).map_err(|error| wrong(text, &format!("a URL: {error}")))?;
+        let scheme = schemes.iter().find(|(scheme, _)| known.scheme() == *scheme);
+        let (scheme, is_tls) = *scheme.ok_or_else(|| wrong(text, &bound))?;
+        if !known.username().is_empty() || known.password().is_some() {
+            return Err(wrong("(not shown)", "without user and password: use auth"));
+        }
+        if known.query().is_some() || known.fragment().is_some() || !matches!(known.path(), "" | "/") {
+            return Err(wrong(text, "without path, query and fragment"));
+        }
+        // Read as a web address, so that a host in any notation of an IP address is known as one.
+        let web = if is_tls { "https" } else { "http" };
+        let rest = known.as_str().get(scheme.len()..).unwrap_or_default();
+        let url = Url::parse(&format!("{web}{rest}"))
+            .map_err(|error| wrong(text, &format!("a URL: {error}")))?;
+        let port = known.port().or(usual.first().copied()).unwrap_or_default();
+        if !(ports.allow(port) || ports.is_default() && usual.contains(&port)) {
+            return Err(wrong(text, &format!("on one of the ports {ports}, or {usual:?}")));
+        }
+        let address = Self::of(&url, port).ok_or_else(|| wrong(text, "a host that can be reached"))?;
+        let host = url.host_str().unwrap_or_default();
+        Ok(Self { origin: format!("{scheme}://{host}:{port}").into(), ..address })
+    }
+
     fn of(url: &Url, port: u16) -> Option<Self> {
         let host = match url.host()? {
             UrlHost::Domain(name) => Host::Name(name.into()),
@@ -127,6 +162,11 @@ impl Ports {
             [] => Self::Only(DEFAULT_PORTS.to_vec()),
             named => Self::Only(named.to_vec()),
         }
+    }
+
+    /// Whether no ports were named, and those of the web are open.
+    fn is_default(&self) -> bool {
+        matches!(self, Self::Only(ports) if *ports == DEFAULT_PORTS)
     }
 
     fn allow(&self, port: u16) -> bool {

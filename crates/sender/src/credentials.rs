@@ -88,6 +88,10 @@ impl Credentials {
             EndpointAuth::OAuth2(client) => {
                 TokenClient::new(client, rules).map(|client| Self::Token(Box::new(client)))
             }
+            EndpointAuth::Aws(_) | EndpointAuth::Nkey(_) => {
+                let bound = "used with the destination that takes it, or replaced";
+                Err(ConfigError::new("auth", auth.kind(), bound))
+            }
             EndpointAuth::Mtls(identity) => {
                 if !endpoint.url.starts_with("https:") {
                     let bound = "used with an https url: there is no certificate without TLS";

@@ -57,6 +57,8 @@ pub(crate) enum ConnectPhase {
     Reply,
     /// The authorization server is asked, or another attempt asks it.
     Token,
+    /// A broker is asked.
+    Broker,
 }
 
 impl ConnectPhase {
@@ -70,6 +72,7 @@ impl ConnectPhase {
             Self::Tls => "in the TLS handshake",
             Self::Reply => "waiting for its reply",
             Self::Token => "waiting for a token",
+            Self::Broker => "waiting for the broker",
         }
     }
 }
@@ -85,16 +88,33 @@ impl Dialer {
         tls: &TlsConnector,
         phase: &mut ConnectPhase,
     ) -> Result<Connection, SendFailure> {
+        let stream = self.stream((to, of), Some(tls), phase).await?;
+        *phase = ConnectPhase::Reply;
+        let connection = Connection::open(stream, TokioTime.now()).await;
+        connection.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))
+    }
+
+    /// Resolves, judges, connects, and shakes hands where `tls` is given and the address asks for it.
+    ///
+    /// # Errors
+    /// The failure, with its phase.
+    pub(crate) async fn stream(
+        &self,
+        (to, of): (&Address, ApplicationId),
+        tls: Option<&TlsConnector>,
+        phase: &mut ConnectPhase,
+    ) -> Result<Box<dyn ByteStream>, SendFailure> {
         let answers = self.resolve(to, of, phase).await?;
         let checked = self.guard.judge_all(&answers).map_err(|refusal| refused(to, refusal))?;
-        let stream: Box<dyn ByteStream> = match &self.proxy {
+        let secured = tls.zip(to.tls_name.as_ref());
+        match &self.proxy {
             None => {
                 *phase = ConnectPhase::Connect;
                 let stream = connect(&checked, to.port).await?;
                 *phase = ConnectPhase::Tls;
-                match &to.tls_name {
-                    None => Box::new(TokioIo::new(stream)),
-                    Some(name) => secure(tls, name, stream).await?,
+                match secured {
+                    None => Ok(Box::new(TokioIo::new(stream))),
+                    Some((tls, name)) => secure(tls, name, stream).await,
                 }
             }
             Some(proxy) => {
@@ -102,15 +122,12 @@ impl Dialer {
                 let reach = (&*self.resolver, self.roots.plain());
                 let tunnel = proxy.tunnel(reach, (&checked, to)).await?;
                 *phase = ConnectPhase::Tls;
-                match &to.tls_name {
-                    None => tunnel,
-                    Some(name) => secure(tls, name, TokioIo::new(tunnel)).await?,
+                match secured {
+                    None => Ok(tunnel),
+                    Some((tls, name)) => secure(tls, name, TokioIo::new(tunnel)).await,
                 }
             }
-        };
-        *phase = ConnectPhase::Reply;
-        let connection = Connection::open(stream, TokioTime.now()).await;
-        connection.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))
+        }
     }
 
     /// The wait for a turn is not the endpoint's failure: other names of its application hang.
@@ -139,7 +156,7 @@ impl Dialer {
 }
 
 /// The name stays the same, whatever was dialled: for the certificate, and for servers with several names.
-async fn secure<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
+pub(crate) async fn secure<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     tls: &TlsConnector,
     name: &ServerName<'static>,
     stream: S,

@@ -12,8 +12,11 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod broker_stream;
+mod call;
 mod connection;
 mod credentials;
+mod destination;
 mod dial;
 mod egress_proxy;
 mod guard;
@@ -33,12 +36,16 @@ mod token_cache;
 mod token_fetch;
 mod verifier;
 
+pub use broker_stream::{BrokerAddress, BrokerStream};
+pub use call::{HttpAddress, HttpCall, HttpReply};
+pub use destination::{Destination, DestinationReply, Destinations, MessageHeader, Outgoing};
 pub use dial::SendOptions;
 pub use egress_proxy::EgressProxy;
 pub use guard::{EgressGuard, EgressRefusal};
 pub use header::{MAX_HEADERS, check_header};
 pub use request::{Target, TargetPlace, Written};
 pub use resolver::{Resolve, SystemResolver};
+pub use send_failure::SendFailure;
 pub use secret::{generate_secret, os_bytes, os_fill, parse_secret, public_key_text, secret_text};
 pub use sender::{Sender, new_span_id};
 pub use signer::Signer;

@@ -13,10 +13,11 @@ use stagger::{ConfigError, Span, StdTime};
 use stagger_scheduler::model::{
     ApplicationId, AttemptFailure, Endpoint, HeaderTemplate, Message, TraceContext,
 };
-use url::Url;
+use url::{Position, Url};
 
 use crate::address::Address;
 use crate::credentials::{CredentialRules, Credentials};
+use crate::destination::Publisher;
 use crate::header;
 use crate::send_failure::SendFailure;
 use crate::signer::Signer;
@@ -121,7 +122,10 @@ impl Written {
     }
 
     /// Called before the first byte of a request is handed to its connection.
-    pub(crate) fn begin(&self) -> Result<(), SendFailure> {
+    ///
+    /// # Errors
+    /// The lease of the node has ended: the attempt must not be made.
+    pub fn begin(&self) -> Result<(), SendFailure> {
         if self.permission.as_ref().is_some_and(|permission| !permission()) {
             return Err(SendFailure::new(
                 AttemptFailure::Stopped,
@@ -158,6 +162,8 @@ pub struct Target {
     origin: Option<String>,
     place: Option<TargetPlace>,
     pub(crate) ready: Result<Ready, SendFailure>,
+    /// The broker that gets the messages instead of a receiver of HTTP requests.
+    pub(crate) broker: Option<Result<Publisher, SendFailure>>,
 }
 
 /// The prepared endpoint of an attempt.
@@ -186,9 +192,24 @@ impl Target {
             |error: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
         let ready = Ready::new(endpoint, rules).map_err(unbuildable);
         let url = Url::parse(&endpoint.url).ok();
-        let origin = url.as_ref().map(|url| url.origin().ascii_serialization());
+        let origin = url.as_ref().map(origin_of);
         let place = url.and_then(TargetPlace::of);
-        Self { timeout: endpoint.timeout, origin, place, ready }
+        Self { timeout: endpoint.timeout, origin, place, ready, broker: None }
+    }
+
+    /// Prepares an endpoint whose messages a broker gets.
+    pub(crate) fn of_broker(
+        endpoint: &Endpoint,
+        publisher: Result<Publisher, ConfigError>,
+    ) -> Self {
+        let unbuildable =
+            |error: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
+        let url = Url::parse(&endpoint.url).ok();
+        let origin = url.as_ref().map(origin_of);
+        let place = url.and_then(TargetPlace::of);
+        let none = SendFailure::new(AttemptFailure::Unbuildable, "a broker gets no requests");
+        let broker = Some(publisher.map_err(unbuildable));
+        Self { timeout: endpoint.timeout, origin, place, ready: Err(none), broker }
     }
 
     /// The destination: scheme, host and port, the port left out where it is the usual one.
@@ -229,9 +250,17 @@ pub struct TargetPlace {
     pub port: u16,
 }
 
+/// Scheme, host and port. For a scheme that browsers do not know there is no origin, but there is a broker.
+fn origin_of(url: &Url) -> String {
+    if url.origin().is_tuple() {
+        return url.origin().ascii_serialization();
+    }
+    url[..Position::AfterPort].to_owned()
+}
+
 impl TargetPlace {
     fn of(mut url: Url) -> Option<Self> {
-        let (host, port) = (url.host_str()?.to_owned(), url.port_or_known_default()?);
+        let (host, port) = (url.host_str()?.to_owned(), url.port_or_known_default().unwrap_or_default());
         // An address that can have neither has none to hide.
         _ = url.set_username("");
         _ = url.set_password(None);

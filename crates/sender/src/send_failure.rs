@@ -11,9 +11,9 @@ use stagger_scheduler::model::AttemptFailure;
 /// Longest detail that is kept, in characters: a sentence, and no store fills with them.
 const MAX_DETAIL: usize = 200;
 
-/// A failure to send.
+/// A failure to send: the reason why there is no reply.
 #[derive(Clone, Debug)]
-pub(crate) struct SendFailure {
+pub struct SendFailure {
     pub(crate) failure: AttemptFailure,
     pub(crate) detail: String,
     /// The time for which a server in the way asked not to be called.
@@ -21,7 +21,9 @@ pub(crate) struct SendFailure {
 }
 
 impl SendFailure {
-    pub(crate) fn new(failure: AttemptFailure, detail: impl AsRef<str>) -> Self {
+    /// A failure with a description, of which at most 200 characters are kept.
+    #[must_use]
+    pub fn new(failure: AttemptFailure, detail: impl AsRef<str>) -> Self {
         Self { failure, detail: bounded(detail.as_ref()), hint: None }
     }
 
@@ -37,8 +39,21 @@ impl SendFailure {
         Self::new(AttemptFailure::Local, "other names of this application keep the resolver busy")
     }
 
+    /// The kind of failure.
+    #[must_use]
+    pub const fn failure(&self) -> AttemptFailure {
+        self.failure
+    }
+
+    /// Its description.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// With the words of an error and of all that caused it.
-    pub(crate) fn by(failure: AttemptFailure, error: &(dyn StdError + 'static)) -> Self {
+    #[must_use]
+    pub fn by(failure: AttemptFailure, error: &(dyn StdError + 'static)) -> Self {
         let mut detail = error.to_string();
         let mut cause = error.source();
         while let Some(error) = cause {

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::StatusCode;
 use stagger::{Clock, ConfigError, Entropy, Instant, OsEntropy, Span, TokioTime};
-use stagger_scheduler::model::{AttemptAnswer, AttemptFailure, Endpoint, Message, TraceContext};
+use stagger_scheduler::model::{
+    AttemptAnswer, AttemptFailure, Endpoint, EndpointDestination, Message, TraceContext,
+};
 
 use crate::address::{Address, Ports};
 use crate::connection::{Connection, Lost, within};
 use crate::credentials::{CertificateCredentials, CredentialRules, Credentials, TokenClient};
+use crate::destination::{Destinations, Publisher};
 use crate::dial::{ConnectPhase, Dialer, SendOptions};
 use crate::guard::EgressGuard;
 use crate::header::{MAX_HEADERS, check_header};
@@ -31,9 +34,10 @@ use crate::token_fetch::fetch_token;
 /// address that was checked then.
 #[derive(Clone)]
 pub struct Sender {
-    dialer: Dialer,
-    ports: Arc<Ports>,
-    pool: Arc<ConnectionPool>,
+    pub(crate) dialer: Dialer,
+    pub(crate) ports: Arc<Ports>,
+    pub(crate) pool: Arc<ConnectionPool>,
+    destinations: Option<Arc<dyn Destinations>>,
 }
 
 /// The head of a reply, and the connection it came over.
@@ -67,7 +71,13 @@ impl Sender {
         let proxy = options.proxy.map(Arc::new);
         let dialer = Dialer { guard, resolver, turns, roots, proxy };
         let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
-        Ok(Self { dialer, ports, pool: Arc::default() })
+        Ok(Self { dialer, ports, pool: Arc::default(), destinations: None })
+    }
+
+    /// The same with the brokers that endpoints may have as their destinations.
+    #[must_use]
+    pub fn with_destinations(self, destinations: Arc<dyn Destinations>) -> Self {
+        Self { destinations: Some(destinations), ..self }
     }
 
     /// Checks an endpoint's address before it is saved: scheme, host, port, no user info, and a literal
@@ -85,7 +95,9 @@ impl Sender {
     /// # Errors
     /// `endpoint.url`, `endpoint.headers` or `endpoint.secrets` with the bound it breaks.
     pub fn check(&self, endpoint: &Endpoint) -> Result<(), ConfigError> {
-        self.check_url(&endpoint.url)?;
+        if endpoint.destination.is_none() {
+            self.check_url(&endpoint.url)?;
+        }
         if endpoint.headers.len() > MAX_HEADERS {
             return Err(ConfigError::new("endpoint.headers", endpoint.headers.len(), "32 at most"));
         }
@@ -100,17 +112,41 @@ impl Sender {
     /// # Errors
     /// `auth`, or a part of it such as `auth.token_url`, with the bound it breaks; no secret is repeated.
     pub fn check_auth(&self, endpoint: &Endpoint) -> Result<(), ConfigError> {
-        Credentials::new(endpoint, self.credential_rules())?;
+        match &endpoint.destination {
+            None => _ = Credentials::new(endpoint, self.credential_rules())?,
+            Some(destination) => {
+                let publisher = self.publisher(endpoint, destination)?;
+                publisher.destination.check(self)?;
+            }
+        }
         Credentials::check_server(endpoint, self.dialer.guard, &self.ports)
     }
 
     /// Reads an endpoint's settings once for many attempts; make it again when they change.
     #[must_use]
     pub fn prepare(&self, endpoint: &Endpoint) -> Target {
-        Target::new(endpoint, self.credential_rules())
+        match &endpoint.destination {
+            None => Target::new(endpoint, self.credential_rules()),
+            Some(destination) => {
+                Target::of_broker(endpoint, self.publisher(endpoint, destination))
+            }
+        }
     }
 
-    fn credential_rules(&self) -> CredentialRules<'_> {
+    fn publisher(
+        &self,
+        endpoint: &Endpoint,
+        destination: &EndpointDestination,
+    ) -> Result<Publisher, ConfigError> {
+        let unknown = || {
+            let bound = "left out: this program delivers to receivers of HTTP requests only";
+            ConfigError::new("destination.type", destination.kind(), bound)
+        };
+        let destinations = self.destinations.as_ref().ok_or_else(unknown)?;
+        Publisher::new(endpoint, destinations.prepare(self, endpoint, destination)?)
+    }
+
+    pub(crate) fn credential_rules(&self) -> CredentialRules<'_> {
         CredentialRules { ports: &self.ports, roots: &self.dialer.roots }
     }
 
@@ -171,6 +207,9 @@ impl Sender {
         numbered: (u32, Option<&TraceContext>),
         written: &Written,
     ) -> AttemptAnswer {
+        if let Some(publisher) = &target.broker {
+            return self.publish(target.timeout, publisher, (message, payload), numbered, written).await;
+        }
         let started = TokioTime.now();
         let ready = match &target.ready {
             Ok(ready) => ready,
@@ -188,6 +227,30 @@ impl Sender {
             Some(Ok(reply)) => self.finish(ready, reply, latency, started + target.timeout).await,
             Some(Err(send_failure)) => failed(send_failure, latency),
             None => failed(overdue(phase, target.timeout), latency),
+        }
+    }
+
+    /// One attempt at a broker.
+    async fn publish(
+        &self,
+        timeout: Span,
+        publisher: &Result<Publisher, SendFailure>,
+        (message, payload): (&Message, Bytes),
+        numbered: (u32, Option<&TraceContext>),
+        written: &Written,
+    ) -> AttemptAnswer {
+        let publisher = match publisher {
+            Ok(publisher) => publisher,
+            Err(send_failure) => return failed(send_failure.clone(), Span::ZERO),
+        };
+        let started = TokioTime.now();
+        let outgoing = publisher.outgoing((message, payload), numbered);
+        let reply = within(timeout, publisher.destination.attempt(self, &outgoing, written)).await;
+        let latency = TokioTime.now().since(started);
+        match reply {
+            Some(Ok(reply)) => reply.into_answer(latency),
+            Some(Err(send_failure)) => failed(send_failure, latency),
+            None => failed(overdue(ConnectPhase::Broker, timeout), latency),
         }
     }
 
@@ -294,11 +357,12 @@ impl Sender {
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dialer, ports, pool } = self;
+        let Self { dialer, ports, pool, destinations } = self;
         f.debug_struct("Sender")
             .field("guard", &dialer.guard)
             .field("ports", ports)
             .field("pool", pool)
+            .field("destinations", destinations)
             .finish_non_exhaustive()
     }
 }
@@ -314,7 +378,7 @@ fn failed(send_failure: SendFailure, latency: Span) -> AttemptAnswer {
     }
 }
 
-fn midway(error: Option<hyper::Error>) -> SendFailure {
+pub(crate) fn midway(error: Option<hyper::Error>) -> SendFailure {
     match error {
         Some(error) => SendFailure::by(AttemptFailure::Transport, &error),
         None => SendFailure::new(AttemptFailure::Transport, "the connection was closed"),
@@ -330,6 +394,7 @@ fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
         ConnectPhase::Token => (AttemptFailure::Token, "no access token"),
         ConnectPhase::Tls => (AttemptFailure::Timeout, "no end of the TLS handshake"),
         ConnectPhase::Reply => (AttemptFailure::Timeout, "no head of a reply"),
+        ConnectPhase::Broker => (AttemptFailure::Timeout, "no answer of the broker"),
     };
     SendFailure::new(failure, format!("{what} within {timeout}"))
 }

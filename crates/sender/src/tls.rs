@@ -19,6 +19,8 @@ const MAX_KEY: usize = 16 << 10;
 pub(crate) struct TlsRoots {
     roots: Arc<RootCertStore>,
     plain: TlsConnector,
+    /// The same for protocols other than HTTP, which is not offered in the handshake.
+    bare: TlsConnector,
 }
 
 impl TlsRoots {
@@ -32,12 +34,18 @@ impl TlsRoots {
         let roots = Arc::new(roots);
         let plain = connector(Arc::clone(&roots), None)
             .map_err(|why| ConfigError::new("send.roots", "(a file)", why))?;
-        Ok(Self { roots, plain })
+        let bare = without_protocols(&plain);
+        Ok(Self { roots, plain, bare })
     }
 
     /// The connector that shows no certificate.
     pub(crate) const fn plain(&self) -> &TlsConnector {
         &self.plain
+    }
+
+    /// The connector that shows no certificate, for protocols other than HTTP.
+    pub(crate) const fn bare(&self) -> &TlsConnector {
+        &self.bare
     }
 
     /// The connector that shows this certificate.
@@ -102,6 +110,13 @@ fn connector(
     };
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsConnector::from(Arc::new(config)))
+}
+
+/// The connector without its list of protocols (ALPN), which other servers than those of HTTP may refuse.
+pub(crate) fn without_protocols(connector: &TlsConnector) -> TlsConnector {
+    let mut config = ClientConfig::clone(connector.config());
+    config.alpn_protocols.clear();
+    TlsConnector::from(Arc::new(config))
 }
 
 fn add(roots: &mut RootCertStore, pem: &[u8]) -> Result<(), String> {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger_scheduler::model::{
-    ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText,
+    AwsIdentity, ClientAuthStyle, ClientIdentity, EndpointAuth, NkeyIdentity, OAuth2Client, SecretText,
 };
 
 /// The credentials of an endpoint as JSON.
@@ -33,6 +33,17 @@ pub(super) enum AuthDocument {
         key: StoredSecret,
         #[serde(default)]
         ca: Option<String>,
+    },
+    Aws {
+        access_key_id: String,
+        secret_access_key: StoredSecret,
+        #[serde(default)]
+        session_token: Option<StoredSecret>,
+    },
+    Nkey {
+        seed: StoredSecret,
+        #[serde(default)]
+        jwt: Option<StoredSecret>,
     },
 }
 
@@ -68,6 +79,16 @@ impl From<EndpointAuth> for AuthDocument {
             EndpointAuth::Mtls(ClientIdentity { certificate, key, ca }) => {
                 Self::Mtls { certificate, key: StoredSecret(key), ca }
             }
+            EndpointAuth::Aws(AwsIdentity { access_key_id, secret_access_key, session_token }) => {
+                Self::Aws {
+                    access_key_id,
+                    secret_access_key: StoredSecret(secret_access_key),
+                    session_token: session_token.map(StoredSecret),
+                }
+            }
+            EndpointAuth::Nkey(NkeyIdentity { seed, jwt }) => {
+                Self::Nkey { seed: StoredSecret(seed), jwt: jwt.map(StoredSecret) }
+            }
         }
     }
 }
@@ -94,6 +115,16 @@ impl From<AuthDocument> for EndpointAuth {
             }
             AuthDocument::Mtls { certificate, key, ca } => {
                 Self::Mtls(ClientIdentity { certificate, key: key.0, ca })
+            }
+            AuthDocument::Aws { access_key_id, secret_access_key, session_token } => {
+                Self::Aws(AwsIdentity {
+                    access_key_id,
+                    secret_access_key: secret_access_key.0,
+                    session_token: session_token.map(|secret| secret.0),
+                })
+            }
+            AuthDocument::Nkey { seed, jwt } => {
+                Self::Nkey(NkeyIdentity { seed: seed.0, jwt: jwt.map(|secret| secret.0) })
             }
         }
     }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use stagger_core::{Instant, Policy, Span};
 
 use super::{
-    ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointAuth, EndpointId,
-    EventPattern, EventType, Labels, MessageId, Pace, Statuses, nanos,
+    ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointAuth, EndpointDestination,
+    EndpointId, EventPattern, EventType, Labels, MessageId, Pace, Statuses, nanos,
 };
 
 /// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
@@ -26,6 +26,9 @@ pub struct Endpoint {
     pub application: ApplicationId,
     /// The URL of requests, as written: checked by the egress guard when saved and at each attempt.
     pub url: String,
+    /// The broker at `url` to which messages are published: none for a receiver of HTTP requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destination: Option<EndpointDestination>,
     /// A description for people.
     #[serde(default)]
     pub description: String,
@@ -87,6 +90,7 @@ impl Endpoint {
             id,
             application,
             url: url.into(),
+            destination: None,
             description: String::new(),
             events: EventFilter::All,
             channels: Vec::new(),

@@ -51,6 +51,10 @@ pub enum EndpointAuth {
     OAuth2(OAuth2Client),
     /// A client certificate in the TLS handshake.
     Mtls(ClientIdentity),
+    /// An access key of AWS, which signs each request (Signature Version 4).
+    Aws(AwsIdentity),
+    /// A key of NATS, which signs the challenge of the server.
+    Nkey(NkeyIdentity),
 }
 
 impl EndpointAuth {
@@ -62,6 +66,8 @@ impl EndpointAuth {
             Self::Bearer { .. } => "bearer",
             Self::OAuth2(_) => "oauth2",
             Self::Mtls(_) => "mtls",
+            Self::Aws(_) => "aws",
+            Self::Nkey(_) => "nkey",
         }
     }
 }
@@ -102,4 +108,24 @@ pub struct ClientIdentity {
     pub key: SecretText,
     /// The only authorities to trust in the receiver's certificate, as PEM: default the node's.
     pub ca: Option<String>,
+}
+
+/// An access key of AWS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwsIdentity {
+    /// The id of the key, which requests name.
+    pub access_key_id: String,
+    /// The secret that signs.
+    pub secret_access_key: SecretText,
+    /// The token of temporary credentials.
+    pub session_token: Option<SecretText>,
+}
+
+/// A user key of NATS, with the token of the account that signed it, if there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NkeyIdentity {
+    /// The seed of the key: `SU` and 56 more letters and digits.
+    pub seed: SecretText,
+    /// The JSON web token of the user, as in a file of credentials.
+    pub jwt: Option<SecretText>,
 }

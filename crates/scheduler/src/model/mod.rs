@@ -8,6 +8,7 @@ mod attempt;
 mod channel;
 mod content_filter;
 mod delivery;
+mod destination;
 mod endpoint;
 mod endpoint_auth;
 mod id;
@@ -25,11 +26,16 @@ pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use channel::ChannelName;
 pub use content_filter::{ContentFilter, FieldResult};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
+pub use destination::{
+    EndpointDestination, KafkaDestination, NatsDestination, PubSubDestination, SqsDestination,
+};
 pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
     SecretKind,
 };
-pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
+pub use endpoint_auth::{
+    AwsIdentity, ClientAuthStyle, ClientIdentity, EndpointAuth, NkeyIdentity, OAuth2Client, SecretText,
+};
 pub use id::{ApplicationId, EndpointId, MessageId, PortalLinkId};
 pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};

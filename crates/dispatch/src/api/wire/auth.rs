@@ -3,7 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use stagger_scheduler::model::{
-    ClientAuthStyle, ClientIdentity, Endpoint, EndpointAuth, OAuth2Client, SecretText,
+    AwsIdentity, ClientAuthStyle, ClientIdentity, Endpoint, EndpointAuth, NkeyIdentity, OAuth2Client,
+    SecretText,
 };
 use url::Url;
 use utoipa::ToSchema;
@@ -70,6 +71,28 @@ pub(super) enum AuthSettings {
         #[schema(max_length = 65_536)]
         ca: Option<String>,
     },
+    /// An access key of AWS, which signs each request (Signature Version 4): for a `destination` of the type `sqs`.
+    Aws {
+        #[schema(min_length = 1, max_length = 128)]
+        access_key_id: String,
+        /// At most 1024 visible ASCII characters.
+        #[schema(value_type = String, write_only, min_length = 1, max_length = 1024)]
+        secret_access_key: WrittenSecret,
+        /// The token of temporary credentials, at most 4096 visible ASCII characters.
+        #[serde(default)]
+        #[schema(value_type = Option<String>, write_only, max_length = 4096)]
+        session_token: Option<WrittenSecret>,
+    },
+    /// A user key of NATS, which signs the challenge of the server: for a `destination` of the type `nats`.
+    Nkey {
+        /// The seed of the key: `SU` and 56 more letters and digits.
+        #[schema(value_type = String, write_only, min_length = 58, max_length = 58)]
+        seed: WrittenSecret,
+        /// The token of the user, as in a file of credentials.
+        #[serde(default)]
+        #[schema(value_type = Option<String>, write_only, max_length = 4096)]
+        jwt: Option<WrittenSecret>,
+    },
 }
 
 /// The place of the client's id and secret in a request for a token.
@@ -118,6 +141,16 @@ impl AuthSettings {
                 let (certificate, ca) = (certificate.clone(), ca.clone());
                 Self::Mtls { certificate, key: written(key), ca }
             }
+            EndpointAuth::Aws(AwsIdentity { access_key_id, secret_access_key, session_token }) => {
+                Self::Aws {
+                    access_key_id: access_key_id.clone(),
+                    secret_access_key: written(secret_access_key),
+                    session_token: session_token.as_ref().map(written),
+                }
+            }
+            EndpointAuth::Nkey(NkeyIdentity { seed, jwt }) => {
+                Self::Nkey { seed: written(seed), jwt: jwt.as_ref().map(written) }
+            }
         }
     }
 
@@ -137,6 +170,16 @@ impl AuthSettings {
             }
             Self::Mtls { certificate, key, ca } => {
                 EndpointAuth::Mtls(ClientIdentity { certificate, key: key.0, ca })
+            }
+            Self::Aws { access_key_id, secret_access_key, session_token } => {
+                EndpointAuth::Aws(AwsIdentity {
+                    access_key_id,
+                    secret_access_key: secret_access_key.0,
+                    session_token: session_token.map(|secret| secret.0),
+                })
+            }
+            Self::Nkey { seed, jwt } => {
+                EndpointAuth::Nkey(NkeyIdentity { seed: seed.0, jwt: jwt.map(|secret| secret.0) })
             }
         }
     }
@@ -164,7 +207,7 @@ impl From<ClientAuthName> for ClientAuthStyle {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EndpointAuthView)]
 pub(super) struct AuthView {
-    /// The kind: `basic`, `bearer`, `oauth2` or `mtls`.
+    /// The kind: `basic`, `bearer`, `oauth2`, `mtls`, `aws` or `nkey`.
     #[schema(example = "oauth2")]
     r#type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -183,6 +226,8 @@ pub(super) struct AuthView {
     certificate: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ca: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    access_key_id: Option<String>,
 }
 
 impl From<&EndpointAuth> for AuthView {
@@ -197,10 +242,14 @@ impl From<&EndpointAuth> for AuthView {
             client_auth: None,
             certificate: None,
             ca: None,
+            access_key_id: None,
         };
         match auth {
             EndpointAuth::Basic { username, .. } => view.username = Some(username.clone()),
-            EndpointAuth::Bearer { .. } => {}
+            EndpointAuth::Bearer { .. } | EndpointAuth::Nkey(_) => {}
+            EndpointAuth::Aws(identity) => {
+                view.access_key_id = Some(identity.access_key_id.clone());
+            }
             EndpointAuth::OAuth2(client) => {
                 view.token_url = Some(client.token_url.clone());
                 view.client_id = Some(client.client_id.clone());
@@ -232,8 +281,8 @@ pub(super) fn complete_patch(
         EndpointAuth::Basic { .. } => "password",
         EndpointAuth::Bearer { .. } => "token",
         EndpointAuth::OAuth2(_) => "client_secret",
-        // The key stays here, whatever the address.
-        EndpointAuth::Mtls(_) => "",
+        // These keys sign, and stay here whatever the address.
+        EndpointAuth::Mtls(_) | EndpointAuth::Aws(_) | EndpointAuth::Nkey(_) => "",
     };
     let patch = match members.get_mut("auth") {
         Some(Value::Object(patch)) => patch,

@@ -1,0 +1,20 @@
+#![doc = include_str!("../README.md")]
+//!
+//! [`Brokers`] prepares the destinations of endpoints, and a [`Source`] brings messages in. Both reach their broker through
+//! [`stagger_sender::Sender`] only: it resolves names, judges every address by the egress guard, uses the egress proxy, and
+//! trusts its certificates. No library of a broker dials by itself.
+#![forbid(unsafe_code)]
+
+mod brokers;
+#[cfg(feature = "nats")]
+mod idle;
+#[cfg(feature = "nats")]
+mod nats;
+#[cfg(feature = "nats")]
+mod refusal;
+mod source;
+
+pub use brokers::Brokers;
+#[cfg(feature = "nats")]
+pub use nats::{NatsSource, NatsSourceSettings};
+pub use source::{Arrival, Disposition, Receipt, Source, SourceFailure};

@@ -1,0 +1,255 @@
+//! A durable pull consumer of JetStream as a source.
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::json;
+use stagger::{ConfigError, Sleep, Span, TokioTime};
+use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth, EndpointId};
+use stagger_sender::{BrokerAddress, Sender};
+
+use super::connection::NatsConnection;
+use super::credentials::NatsCredentials;
+use super::subject::is_subject;
+use super::wire::NatsMessage;
+use super::{PORTS, SCHEMES};
+use crate::refusal::Refusal;
+use crate::source::{Arrival, Disposition, Receipt, Source, SourceFailure};
+
+/// Messages of one round: enough for one commit of the store, and few enough that a node that dies delays few.
+const BATCH: usize = 64;
+/// The longest wait for the first message of a round.
+const WAIT: Span = Span::from_secs(5);
+/// The time for which the server waits for more messages of a round after the first.
+const REST: Span = Span::from_millis(20);
+/// The time after which the server delivers an unsettled message again, and the most unsettled ones of all nodes.
+const ACK_WAIT: Span = Span::from_secs(60);
+const MAX_ACK_PENDING: usize = 10_000;
+/// The pause before a message that could not be accepted comes again.
+const PAUSE: Span = Span::from_secs(5);
+/// The longest time for one question to the server.
+const ANSWER: Span = Span::from_secs(10);
+
+/// The settings of a source.
+#[derive(Clone, Debug)]
+pub struct NatsSourceSettings {
+    /// The address of the server: `nats://host:4222`, or `tls://host:4222`.
+    pub url: String,
+    /// The name of the stream.
+    pub stream: String,
+    /// The name of the durable consumer, which all nodes share. It is made if it is not there.
+    pub consumer: String,
+    /// The subject that the consumer is limited to when it is made: default all of the stream.
+    pub subject: Option<String>,
+    /// The subject that messages go to which can never be accepted. Without one they end where they are, with a log line.
+    pub dead_letter: Option<String>,
+    /// The credentials: `basic`, `bearer`, `nkey` or `mtls`.
+    pub auth: Option<EndpointAuth>,
+}
+
+/// A consumer that all nodes with the same settings share.
+#[derive(Debug)]
+pub struct NatsSource {
+    sender: Sender,
+    settings: NatsSourceSettings,
+    address: BrokerAddress,
+    credentials: NatsCredentials,
+    connection: Option<NatsConnection>,
+}
+
+#[derive(Deserialize)]
+struct ApiAnswer {
+    #[serde(default)]
+    error: Option<ApiError>,
+}
+
+#[derive(Deserialize)]
+struct ApiError {
+    code: u16,
+    #[serde(default)]
+    description: String,
+}
+
+impl NatsSource {
+    /// A source; it connects when it is asked for messages.
+    ///
+    /// # Errors
+    /// A setting with the bound it breaks.
+    pub fn new(sender: Sender, settings: NatsSourceSettings) -> Result<Self, ConfigError> {
+        for (field, name) in [("source.stream", &settings.stream), ("source.consumer", &settings.consumer)] {
+            if !is_subject(name) || name.contains('.') {
+                return Err(ConfigError::new(field, name, "a name without blanks and full stops"));
+            }
+        }
+        if let Some(dead) = settings.dead_letter.as_ref().filter(|it| !is_subject(it)) {
+            let bound = "a subject, such as dead.orders";
+            return Err(ConfigError::new("source.dead_letter", dead, bound));
+        }
+        let endpoint = Endpoint {
+            auth: settings.auth.clone(),
+            ..Endpoint::new(nobody(), no_application(), settings.url.clone(), stagger::Instant::ORIGIN)
+        };
+        let address = sender.broker_address(&endpoint, SCHEMES, PORTS)?;
+        sender.check_broker(&address)?;
+        let credentials = NatsCredentials::new(settings.auth.as_ref())?;
+        Ok(Self { sender, settings, address, credentials, connection: None })
+    }
+
+    async fn open(&mut self) -> Result<NatsConnection, Refusal> {
+        let to = (&self.address, no_application());
+        let mut connection = NatsConnection::open(&self.sender, to, &self.credentials).await?;
+        let NatsSourceSettings { stream, consumer, subject, .. } = &self.settings;
+        let known = format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}");
+        match read(&connection.request(&known, "").await?) {
+            Err(Refusal::Answered { status: 404, .. }) => {}
+            other => return other.map(|()| connection),
+        }
+        let mut config = json!({
+            "durable_name": consumer, "ack_policy": "explicit", "deliver_policy": "all",
+            "ack_wait": ACK_WAIT.as_nanos(), "max_ack_pending": MAX_ACK_PENDING,
+        });
+        if let (Some(config), Some(subject)) = (config.as_object_mut(), subject) {
+            config.insert("filter_subject".to_owned(), json!(subject));
+        }
+        let body = json!({ "stream_name": stream, "config": config }).to_string();
+        let make = format!("$JS.API.CONSUMER.DURABLE.CREATE.{stream}.{consumer}");
+        read(&connection.request(&make, &body).await?)?;
+        Ok(connection)
+    }
+
+    async fn round(&mut self) -> Result<Vec<Arrival>, Refusal> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => within(ANSWER, self.open()).await?,
+        };
+        let NatsSourceSettings { stream, consumer, .. } = &self.settings;
+        let next = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}");
+        let reply = connection.reply_subject();
+        let body = json!({ "batch": BATCH, "expires": WAIT.as_nanos() }).to_string();
+        connection.publish((&next, Some(&reply)), &[], body.as_bytes()).await?;
+        let mut arrivals = Vec::new();
+        while arrivals.len() < BATCH {
+            // The first one is awaited for longer than the server does, so that its silence is noticed.
+            let wait = if arrivals.is_empty() { WAIT + ANSWER } else { REST };
+            let message = tokio::select! {
+                biased;
+                message = connection.next_message() => message?,
+                () = TokioTime.sleep(wait) => {
+                    if arrivals.is_empty() {
+                        return Err(Refusal::new(504, "the server does not answer"));
+                    }
+                    break;
+                }
+            };
+            match message.status {
+                // No message within the time, or fewer than were asked for.
+                Some(404 | 408) => break,
+                Some(status) => {
+                    let why = message.header("description").unwrap_or("no consumer answers");
+                    return Err(Refusal::new(status, why));
+                }
+                None => arrivals.extend(arrival(message)),
+            }
+        }
+        self.connection = Some(connection);
+        Ok(arrivals)
+    }
+
+    async fn tell(&mut self, receipt: &Receipt, fate: Disposition) -> Result<(), Refusal> {
+        let Some(mut connection) = self.connection.take() else {
+            return Err(Refusal::new(504, "the connection was lost"));
+        };
+        let answer = match fate {
+            Disposition::Accepted => "+ACK".to_owned(),
+            Disposition::Later => format!("-NAK {{\"delay\":{}}}", PAUSE.as_nanos()),
+            Disposition::Poison(why, arrival) => {
+                if let Some(dead) = &self.settings.dead_letter {
+                    dead_letter(&mut connection, dead, (&why, &arrival)).await?;
+                }
+                "+TERM".to_owned()
+            }
+        };
+        // The server confirms it, so that a message is not forgotten by this node and remembered by the other side.
+        within(ANSWER, async { connection.request(&receipt.0, &answer).await.map(|_| ()) }).await?;
+        self.connection = Some(connection);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Source for NatsSource {
+    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure> {
+        self.round().await.map_err(SourceFailure::new)
+    }
+
+    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure> {
+        self.tell(&receipt, fate).await.map_err(SourceFailure::new)
+    }
+}
+
+/// A message of a stream; nothing for one that nobody can settle.
+///
+/// Its reply subject is `$JS.ACK.<stream>.<consumer>.<delivered>.<stream sequence>.<consumer sequence>...`, and since NATS
+/// 2.9 may have a domain and an account after `$JS.ACK`.
+fn arrival(message: NatsMessage) -> Option<Arrival> {
+    let reply = message.reply.clone()?;
+    let words: Vec<&str> = reply.split('.').collect();
+    let (stream, sequence) = match words.len() {
+        9 => (words[2], words[5]),
+        12.. => (words[4], words[7]),
+        _ => return None,
+    };
+    let own = format!("{stream}:{sequence}");
+    let id = message.header("Nats-Msg-Id").map_or(own, str::to_owned);
+    Some(Arrival { id, headers: message.headers, payload: message.payload, receipt: Receipt(reply) })
+}
+
+/// Publishes a message to the dead letters, with the reason, and waits for the server: for a stream, if one takes it.
+async fn dead_letter(
+    connection: &mut NatsConnection,
+    subject: &str,
+    (why, arrival): (&str, &Arrival),
+) -> Result<(), Refusal> {
+    let is_plain = |(name, _): &&(String, String)| !name.to_ascii_lowercase().starts_with("nats-");
+    let mut headers: Vec<_> = arrival.headers.iter().filter(is_plain).cloned().collect();
+    let why: String = why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
+    headers.push(("stagger-refused".to_owned(), why));
+    headers.push(("stagger-source-id".to_owned(), arrival.id.clone()));
+    let reply = connection.reply_subject();
+    connection.publish((subject, Some(&reply)), &headers, &arrival.payload).await?;
+    let answer = within(ANSWER, connection.reply_to(&reply)).await?;
+    match answer.status {
+        Some(503) => Err(Refusal::new(404, format!("no stream takes the dead letters of {subject}"))),
+        _ => read(&answer),
+    }
+}
+
+fn read(message: &NatsMessage) -> Result<(), Refusal> {
+    if let Some(status) = message.status {
+        return Err(Refusal::new(status, "the server has no JetStream, or no such stream"));
+    }
+    match serde_json::from_slice(&message.payload) {
+        Ok(ApiAnswer { error: None }) => Ok(()),
+        Ok(ApiAnswer { error: Some(error) }) => Err(Refusal::new(error.code, error.description)),
+        Err(_) => Err(Refusal::new(502, "the answer is not that of JetStream")),
+    }
+}
+
+async fn within<T>(
+    span: Span,
+    work: impl Future<Output = Result<T, Refusal>>,
+) -> Result<T, Refusal> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = TokioTime.sleep(span) => Err(Refusal::new(504, "the server does not answer")),
+    }
+}
+
+/// Sources belong to the operator, and to no application.
+fn no_application() -> ApplicationId {
+    ApplicationId::from_uuid(uuid::Uuid::nil())
+}
+
+fn nobody() -> EndpointId {
+    EndpointId::from_uuid(uuid::Uuid::nil())
+}

@@ -1,0 +1,43 @@
+//! Why a broker has not taken a message: it said so, or there was no answer.
+
+use stagger_sender::{DestinationReply, SendFailure};
+
+/// A message that was not taken.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The broker said so, with the status that its answer has in HTTP.
+    Answered { status: u16, detail: String },
+    /// There is no answer.
+    Failed(SendFailure),
+}
+
+impl Refusal {
+    /// An answer of the broker. A 410 would disable the endpoint, which no broker means.
+    pub(crate) fn new(status: u16, detail: impl Into<String>) -> Self {
+        let status = if (400..600).contains(&status) && status != 410 { status } else { 500 };
+        Self::Answered { status, detail: detail.into() }
+    }
+
+    /// The result of the attempt.
+    pub(crate) fn into_reply(self) -> Result<DestinationReply, SendFailure> {
+        match self {
+            Self::Answered { status, detail } => Ok(DestinationReply::refused(status, detail)),
+            Self::Failed(failure) => Err(failure),
+        }
+    }
+}
+
+impl From<SendFailure> for Refusal {
+    fn from(failure: SendFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Answered { status, detail } => write!(f, "{status}: {detail}"),
+            Self::Failed(failure) => f.write_str(failure.detail()),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Sources: messages of a broker on their way into the dispatcher.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+
+/// One consumer of a broker's messages.
+///
+/// A message stays the broker's until it is settled: one that is never settled comes again, also after a crash.
+#[async_trait]
+pub trait Source: fmt::Debug + Send {
+    /// Waits for messages, for some seconds at most; none is no failure. Connects where it has to.
+    ///
+    /// # Errors
+    /// The broker cannot be reached, or refuses. The next call connects again.
+    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure>;
+
+    /// Tells the broker what became of a message.
+    ///
+    /// # Errors
+    /// The broker cannot be reached. The message comes again, which its id tells.
+    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure>;
+}
+
+/// A message of a broker.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    /// The id under which the broker delivers it again.
+    pub id: String,
+    /// Its headers or attributes.
+    pub headers: Vec<(String, String)>,
+    /// Its bytes.
+    pub payload: Bytes,
+    /// The name by which it is settled.
+    pub receipt: Receipt,
+}
+
+impl Arrival {
+    /// The value of a header, whatever the case of its name.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// The name by which the broker knows one delivery of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Receipt(pub(crate) String);
+
+/// What became of a message.
+#[derive(Clone, Debug)]
+pub enum Disposition {
+    /// It is on disk: the broker may forget it.
+    Accepted,
+    /// It can never be accepted, for this reason: it goes to the dead letters.
+    Poison(String, Box<Arrival>),
+    /// It cannot be accepted now: it comes again.
+    Later,
+}
+
+/// A broker that cannot be consumed from now.
+#[derive(Debug)]
+pub struct SourceFailure(String);
+
+impl SourceFailure {
+    pub(crate) fn new(why: impl fmt::Display) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl fmt::Display for SourceFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SourceFailure {}
