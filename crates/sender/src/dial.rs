@@ -32,6 +32,8 @@ pub struct SendOptions {
     pub name_servers: Vec<SocketAddr>,
     /// The proxy through which everything is sent; none by default. No variable of the environment names one.
     pub proxy: Option<EgressProxy>,
+    /// The name of this sender in handshakes, a host such as `hooks.example`; without one no endpoint can want a handshake.
+    pub origin: Option<String>,
 }
 
 /// Makes connections, to addresses that the guard lets pass.
@@ -57,6 +59,8 @@ pub(crate) enum ConnectPhase {
     Reply,
     /// The authorization server is asked, or another attempt asks it.
     Token,
+    /// The endpoint is asked for its consent, or another attempt asks it.
+    Handshake,
 }
 
 impl ConnectPhase {
@@ -70,6 +74,7 @@ impl ConnectPhase {
             Self::Tls => "in the TLS handshake",
             Self::Reply => "waiting for its reply",
             Self::Token => "waiting for a token",
+            Self::Handshake => "waiting for its consent",
         }
     }
 }

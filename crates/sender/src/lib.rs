@@ -13,12 +13,14 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod cloud_event;
 mod connection;
 mod content_digest;
 mod credentials;
 mod dial;
 mod egress_proxy;
 mod guard;
+mod handshake;
 mod header;
 mod message_signature;
 mod message_verifier;

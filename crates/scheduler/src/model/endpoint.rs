@@ -7,7 +7,8 @@ use stagger_core::{Instant, Policy, Span};
 
 use super::{
     ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointAuth, EndpointId,
-    EventPattern, EventType, Labels, MessageId, Pace, Statuses, nanos,
+    EventFormat, EventPattern, EventType, Handshake, Labels, MessageId, Pace, SignatureScheme,
+    Statuses, nanos,
 };
 
 /// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
@@ -56,6 +57,15 @@ pub struct Endpoint {
     /// The caller's own id for it, and metadata.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
+    /// The format of its attempts.
+    #[serde(default, skip_serializing_if = "EventFormat::is_default")]
+    pub format: EventFormat,
+    /// The signatures of its attempts.
+    #[serde(default, skip_serializing_if = "SignatureScheme::is_default")]
+    pub signatures: SignatureScheme,
+    /// Whether it is asked for its consent before the first attempt (`CloudEvents` web hooks 1.0.2 section 4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handshake: bool,
     /// The secrets that sign its attempts: at least one.
     #[serde(skip)]
     pub secrets: Vec<Secret>,
@@ -98,6 +108,9 @@ impl Endpoint {
             permanent: Statuses::default(),
             disable_after: DEFAULT_DISABLE_AFTER,
             labels: Labels::default(),
+            format: EventFormat::default(),
+            signatures: SignatureScheme::default(),
+            handshake: false,
             secrets: Vec::new(),
             headers: Vec::new(),
             auth: None,
@@ -213,6 +226,8 @@ pub struct EndpointState {
     pub recovering_since: Option<Instant>,
     /// Its last failed attempt, if it has had one.
     pub last_failure: Option<LastFailure>,
+    /// The last handshake with its present URL, if there was one.
+    pub handshake: Option<Handshake>,
 }
 
 /// The last failed attempt to an endpoint.
