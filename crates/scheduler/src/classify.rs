@@ -43,7 +43,7 @@ impl Classification {
 /// | no reply | transient |
 /// | an address that the egress guard refused | transient: one wrong DNS answer ends no delivery |
 /// | a request that cannot be built | permanent |
-/// | the dispatcher was stopped, or lacks resources; no access token | cancelled: the attempt counts as not made |
+/// | the dispatcher was stopped, or lacks resources; no access token; no consent | cancelled: the attempt counts as not made |
 ///
 /// A throttled answer counts as a failure for the endpoint's breaker only if its plan says so.
 pub(super) fn classify(permanent: &Statuses, answer: &AttemptAnswer) -> Classification {
@@ -87,7 +87,10 @@ const fn outcome_of(failure: AttemptFailure) -> Outcome {
         AttemptFailure::Unbuildable => {
             Outcome::new(Verdict::Permanent).with_cause(Cause::Transport)
         }
-        AttemptFailure::Stopped | AttemptFailure::Local | AttemptFailure::Token => {
+        AttemptFailure::Stopped
+        | AttemptFailure::Local
+        | AttemptFailure::Token
+        | AttemptFailure::Handshake => {
             Outcome::new(Verdict::Cancelled).with_cause(Cause::Transport)
         }
     }
@@ -110,7 +113,9 @@ mod tests {
     fn classified(result: Result<u16, AttemptFailure>, hint: Option<Hint>) -> Classification {
         let listed = Statuses::try_from(vec![410, 422, 503]).unwrap();
         let (detail, reply, latency) = (None, Bytes::new(), Span::ZERO);
-        classify(&listed, &AttemptAnswer { result, detail, hint, reply, latency, written: true })
+        let (written, handshake) = (true, None);
+        let answer = AttemptAnswer { result, detail, hint, reply, latency, written, handshake };
+        classify(&listed, &answer)
     }
 
     #[test]
@@ -171,7 +176,12 @@ mod tests {
             meaning(AttemptFailure::Unbuildable),
             (permanent, Report::Neutral, DeliveryEnding::Unbuildable)
         );
-        for failure in [AttemptFailure::Stopped, AttemptFailure::Local, AttemptFailure::Token] {
+        for failure in [
+            AttemptFailure::Stopped,
+            AttemptFailure::Local,
+            AttemptFailure::Token,
+            AttemptFailure::Handshake,
+        ] {
             let (verdict, report, _) = meaning(failure);
             assert_eq!((verdict, report), (Verdict::Cancelled, Report::Neutral), "{failure:?}");
         }

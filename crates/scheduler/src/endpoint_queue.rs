@@ -10,13 +10,13 @@ use super::health::{BreakerPermit, Health};
 use super::pacer::Pacer;
 use super::pending_index::PendingIndex;
 use super::rules::QueueRules;
-use super::token_hold::TokenHold;
 use super::transition::{QueueState, QueuedDelivery, Transition};
+use super::unsent_hold::{NO_CONSENT, NO_TOKEN, UnsentHold};
 use super::{Launch, OperationalEvent, QueueChange, QueueView, SettledAttempt, pacer, transition};
 use crate::model::{
     ApplicationId, AttemptAnswer, AttemptFailure, Delivery, DeliveryAttempt, DeliveryEnding,
-    DeliveryState, Disabled, Endpoint, EndpointId, EndpointState, LastFailure, MessageId,
-    REPLY_LIMIT,
+    DeliveryState, Disabled, Endpoint, EndpointId, EndpointState, HandshakeResult, LastFailure,
+    MessageId, REPLY_LIMIT,
 };
 
 /// The pause of an endpoint after an attempt for which the node lacked resources: others give some back
@@ -35,8 +35,8 @@ pub(super) struct EndpointQueue {
     in_flight: BTreeMap<u64, InFlight>,
     /// Nothing is launched before, because the node lacked resources.
     paused_until: Instant,
-    /// Nothing is launched while its authorization server gives no access token.
-    token_hold: TokenHold,
+    /// Nothing is launched while its authorization server gives no access token, or it has not consented.
+    unsent_hold: UnsentHold,
     /// Whether it launches nothing, because it is being given up.
     draining: bool,
 }
@@ -71,16 +71,19 @@ struct Selection {
 impl EndpointQueue {
     pub(super) fn new(endpoint: &Endpoint, endpoint_state: EndpointState) -> Self {
         let rules = QueueRules::of(endpoint);
+        let granted = endpoint_state.handshake.and_then(|handshake| handshake.result.rate());
+        let mut pacer = Pacer::new(&rules);
+        pacer.grant(&rules, granted);
         Self {
             id: endpoint.id,
             application: endpoint.application,
             health: Health::new(&rules, endpoint_state),
-            pacer: Pacer::new(&rules),
+            pacer,
             rules,
             pending: PendingIndex::default(),
             in_flight: BTreeMap::new(),
             paused_until: Instant::ORIGIN,
-            token_hold: TokenHold::default(),
+            unsent_hold: UnsentHold::default(),
             draining: false,
         }
     }
@@ -98,11 +101,15 @@ impl EndpointQueue {
 
     /// Takes changed settings.
     pub(super) fn change(&mut self, endpoint: &Endpoint) {
-        self.rules = QueueRules::of(endpoint);
+        let rules = QueueRules::of(endpoint);
+        if rules.handshake_with != self.rules.handshake_with {
+            self.health.forget_handshake();
+        }
+        self.rules = rules;
         self.health.change(&self.rules);
         self.pacer.change(&self.rules);
         // The new settings may be what was wrong.
-        self.token_hold.end();
+        self.unsent_hold.end();
     }
 
     pub(super) const fn application(&self) -> ApplicationId {
@@ -149,7 +156,7 @@ impl EndpointQueue {
         {
             self.pending.make_next(now, head);
         }
-        self.token_hold.end();
+        self.unsent_hold.end();
         self.health.probe(now, &self.rules);
         let state = self.health.endpoint_state();
         Some(QueueChange {
@@ -161,7 +168,7 @@ impl EndpointQueue {
 
     /// Ends a pause, and lets a probe go if the breaker is open; else the backlog leaves slowly.
     pub(super) fn probe(&mut self, now: Instant) -> EndpointState {
-        self.token_hold.end();
+        self.unsent_hold.end();
         if self.health.probe(now, &self.rules) {
             self.health.recover(now);
         }
@@ -189,7 +196,7 @@ impl EndpointQueue {
         let recovering = self.health.endpoint_state().recovering_since;
         self.check_room()?;
         let opens = self.health.opens(now).max(self.pacer.opens(&self.rules, recovering));
-        let opens = opens.max(self.paused_until).max(self.token_hold.until());
+        let opens = opens.max(self.paused_until).max(self.unsent_hold.until());
         if opens > now {
             return Err(Blocked::Until(opens));
         }
@@ -233,14 +240,20 @@ impl EndpointQueue {
         let backlog = self.pending.len() > usize::from(!attempt.is_orphan);
         let told = (&attempt.permit, &classification);
         let mut disabled = self.health.learn(now, &self.rules, told, backlog, entropy);
-        if answer.result == Err(AttemptFailure::Token) {
+        self.learn_handshake(now, &answer);
+        let unsent = match answer.result {
+            Err(AttemptFailure::Token) => Some((NO_TOKEN, AttemptFailure::Token)),
+            Err(AttemptFailure::Handshake) => Some((NO_CONSENT, AttemptFailure::Handshake)),
+            _ => None,
+        };
+        if let Some((plan, failure)) = unsent {
             let pause = answer.hint.and_then(Hint::span).map(|hint| self.rules.pause(hint));
-            self.token_hold.extend(now, pause, entropy);
-            let (status, failure) = (None, Some(AttemptFailure::Token));
+            self.unsent_hold.extend(now, plan, pause, entropy);
+            let (status, failure) = (None, Some(failure));
             let unsent = LastFailure { message: attempt.message, at: now, status, failure };
             disabled = self.health.note_unsent(now, &self.rules, unsent);
         } else if classification.outcome.verdict != Verdict::Cancelled {
-            self.token_hold.end();
+            self.unsent_hold.end();
         }
         if !matches!(classification.outcome.verdict, Verdict::Ok | Verdict::Cancelled) {
             let (status, failure) = (answer.result.ok(), answer.result.err());
@@ -271,8 +284,19 @@ impl EndpointQueue {
             .then_some(SettledAttempt { change: QueueChange { endpoint_state, ..change }, event })
     }
 
+    /// Notes what an attempt has learned about the endpoint's consent. An endpoint that does not want a handshake any more
+    /// has forgotten it already.
+    fn learn_handshake(&mut self, now: Instant, answer: &AttemptAnswer) {
+        let refused = HandshakeResult::Refused { status: None };
+        let unanswered = answer.result == Err(AttemptFailure::Handshake);
+        let result = answer.handshake.or(unanswered.then_some(refused));
+        let Some(result) = result.filter(|_| self.rules.handshake_with.is_some()) else { return };
+        self.pacer.grant(&self.rules, result.rate());
+        self.health.remember_handshake(now, result);
+    }
+
     pub(super) fn enable(&mut self, now: Instant) -> EndpointState {
-        self.token_hold.end();
+        self.unsent_hold.end();
         self.health.enable(now, &self.rules);
         if !self.pending.has_ready(now) && self.health.endpoint_state().open.is_some() {
             // Without a delivery that is due there would be nothing to probe with.
@@ -305,15 +329,25 @@ impl EndpointQueue {
             ready: self.pending.ready(),
             waiting: self.pending.waiting(),
             in_flight: self.in_flight.len(),
-            rate: pacer::rate(now, &self.rules, endpoint_state.recovering_since),
+            rate: self.pacer.rate(now, &self.rules, endpoint_state.recovering_since),
         }
     }
 
     fn check_room(&self) -> Result<(), Blocked> {
-        let full = self.in_flight.len() >= self.rules.most_at_once();
+        let full = self.in_flight.len() >= self.most_at_once();
         let disabled = self.health.endpoint_state().disabled.is_some();
         let held = self.draining || full || disabled || self.pending.len() == 0 || self.is_probed();
         if held { Err(Blocked::Told) } else { Ok(()) }
+    }
+
+    /// The most attempts in flight: one until the endpoint has consented, because the rate that it allows is not known.
+    fn most_at_once(&self) -> usize {
+        let handshake = self.health.endpoint_state().handshake;
+        let consented = handshake.is_some_and(|handshake| handshake.result.is_granted());
+        match self.rules.handshake_with.is_some() && !consented {
+            true => 1,
+            false => self.rules.most_at_once(),
+        }
     }
 
     /// Whether all probes are in flight, including those sent before the breaker was changed:

@@ -6,7 +6,7 @@ use stagger_core::{Entropy, Hint, Instant, Verdict};
 
 use super::classify::Classification;
 use super::rules::QueueRules;
-use crate::model::{Disabled, EndpointState, LastFailure, Opened};
+use crate::model::{Disabled, EndpointState, Handshake, HandshakeResult, LastFailure, Opened};
 
 /// The state of an endpoint, and its breaker.
 #[derive(Debug)]
@@ -47,6 +47,18 @@ impl Health {
         if rules.breaker != *self.breaker.plan() {
             self.replace_breaker(rules);
         }
+    }
+
+    /// Notes the result of a handshake, and since when it is the same.
+    pub(super) fn remember_handshake(&mut self, now: Instant, result: HandshakeResult) {
+        if self.endpoint_state.handshake.is_none_or(|last| last.result != result) {
+            self.endpoint_state.handshake = Some(Handshake { result, at: now });
+        }
+    }
+
+    /// A handshake of other settings says nothing about these.
+    pub(super) const fn forget_handshake(&mut self) {
+        self.endpoint_state.handshake = None;
     }
 
     pub(super) const fn endpoint_state(&self) -> EndpointState {

@@ -36,8 +36,8 @@ mod pacer;
 mod pending_index;
 mod queues;
 mod rules;
-mod token_hold;
 mod transition;
+mod unsent_hold;
 
 pub use launch::{Launch, NextLaunch, OperationalEvent, QueueChange, QueueView, SettledAttempt};
 pub use queues::Scheduler;

@@ -3,6 +3,8 @@
 //!
 //! The rate of a recovery is the speed at which a backlog is sent.
 
+use std::num::NonZeroU32;
+
 use stagger_core::budget::{Budget, Charge, Paid, Settled};
 use stagger_core::{Instant, Outcome, Span, Verdict};
 
@@ -31,6 +33,8 @@ pub(super) struct Pacer {
     retried_at: Instant,
     /// Before this no retry is launched.
     held_until: Instant,
+    /// Attempts a minute that the endpoint has allowed in its handshake, if it has bounded them.
+    granted: Option<NonZeroU32>,
 }
 
 impl Pacer {
@@ -41,6 +45,7 @@ impl Pacer {
             budget: Budget::new(rules.budget),
             retried_at: Instant::ORIGIN,
             held_until: Instant::ORIGIN,
+            granted: None,
         }
     }
 
@@ -52,12 +57,41 @@ impl Pacer {
         rules: &QueueRules,
         recovering_since: Option<Instant>,
     ) {
-        if let Some(interval) = cap_interval(rules) {
+        if let Some(interval) = self.cap_interval(rules) {
             self.cap = RateLimiter::spent(now, interval, cap_slack(interval));
         }
         let elapsed = recovering_since.map_or(Span::ZERO, |since| now - since);
         let rate = recovery_rate(&rules.pace.recovery, elapsed);
         self.recovery = RateLimiter::spent(now, interval(rate), RECOVERY_SLACK);
+    }
+
+    /// The endpoint allows this many attempts a minute. They are spread evenly, without a burst.
+    pub(super) fn grant(&mut self, rules: &QueueRules, granted: Option<NonZeroU32>) {
+        self.granted = granted.filter(|_| rules.handshake_with.is_some());
+    }
+
+    /// Attempts a second that are allowed now, rounded down, but not to none; `None` without a bound.
+    pub(super) fn rate(
+        &self,
+        now: Instant,
+        rules: &QueueRules,
+        recovering_since: Option<Instant>,
+    ) -> Option<u64> {
+        let cap = rules.pace.rate.map(|rate| u64::from(rate.get()));
+        let granted = self.granted.map(|rate| u64::from(rate.get() / 60).max(1));
+        let recovery = recovering_since
+            .map(|since| (recovery_rate(&rules.pace.recovery, now - since) / MICROS).max(1))
+            .filter(|rate| *rate < UNBOUNDED);
+        cap.into_iter().chain(granted).chain(recovery).min()
+    }
+
+    /// The time between two attempts under the endpoint's cap and the rate that it has granted.
+    fn cap_interval(&self, rules: &QueueRules) -> Option<Span> {
+        let cap = rules.pace.rate.map(|rate| interval(u64::from(rate.get()) * MICROS));
+        // Rounded up, so that a minute never has one more.
+        let minute = Span::from_secs(60).as_nanos();
+        let granted = self.granted.map(|rate| minute.div_ceil(rate.get().into()));
+        cap.max(granted.map(Span::from_nanos))
     }
 
     /// Launches no retry before `until`.
@@ -67,6 +101,7 @@ impl Pacer {
 
     /// Follows another budget, which has seen nothing yet.
     pub(super) fn change(&mut self, rules: &QueueRules) {
+        self.grant(rules, self.granted);
         if rules.budget != *self.budget.plan() {
             self.budget = Budget::new(rules.budget);
         }
@@ -74,7 +109,7 @@ impl Pacer {
 
     /// From when on an attempt may be made, as far as cap and recovery go.
     pub(super) fn opens(&self, rules: &QueueRules, recovering_since: Option<Instant>) -> Instant {
-        let cap = cap_interval(rules).map(|interval| self.cap.opens(cap_slack(interval)));
+        let cap = self.cap_interval(rules).map(|interval| self.cap.opens(cap_slack(interval)));
         let recovery = recovering_since.map(|_| self.recovery.opens(RECOVERY_SLACK));
         cap.max(recovery).unwrap_or(Instant::ORIGIN)
     }
@@ -113,7 +148,7 @@ impl Pacer {
         } else {
             self.budget.on_first(now);
         }
-        if let Some(interval) = cap_interval(rules) {
+        if let Some(interval) = self.cap_interval(rules) {
             self.cap.permit(now, interval);
         }
         if let Some(since) = recovering_since {
@@ -144,19 +179,6 @@ impl Pacer {
     }
 }
 
-/// Attempts a second that are allowed now, rounded down, but not to none; `None` without a bound.
-pub(super) fn rate(
-    now: Instant,
-    rules: &QueueRules,
-    recovering_since: Option<Instant>,
-) -> Option<u64> {
-    let cap = rules.pace.rate.map(|rate| u64::from(rate.get()));
-    let recovery = recovering_since
-        .map(|since| (recovery_rate(&rules.pace.recovery, now - since) / MICROS).max(1))
-        .filter(|rate| *rate < UNBOUNDED);
-    cap.into_iter().chain(recovery).min()
-}
-
 /// Attempts a second that bound nothing: more than a node makes.
 const UNBOUNDED: u64 = 100_000;
 
@@ -173,11 +195,6 @@ pub(super) fn is_unbounded(
 /// The slack that is left besides the attempt that is always allowed.
 fn cap_slack(interval: Span) -> Span {
     CAP_SLACK - interval
-}
-
-fn cap_interval(rules: &QueueRules) -> Option<Span> {
-    let rate = u64::from(rules.pace.rate?.get());
-    Some(interval(rate * MICROS))
 }
 
 /// Allows calls at intervals; late calls may catch up, by the slack at most.

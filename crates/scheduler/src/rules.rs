@@ -21,6 +21,8 @@ pub(super) struct QueueRules {
     pub(super) ordered: bool,
     pub(super) permanent: Statuses,
     pub(super) disable_after: Span,
+    /// The URL that a handshake is made with, if the endpoint wants one.
+    pub(super) handshake_with: Option<String>,
 }
 
 impl QueueRules {
@@ -33,6 +35,7 @@ impl QueueRules {
             ordered: endpoint.ordered,
             permanent: endpoint.permanent.clone(),
             disable_after: endpoint.disable_after,
+            handshake_with: endpoint.handshake.then(|| endpoint.url.clone()),
         }
     }
 

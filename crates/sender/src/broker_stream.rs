@@ -140,7 +140,11 @@ impl Sender {
         let Host::Literal(ip) = to.address.host else { return Ok(()) };
         let judged = self.dialer.guard.judge(ip);
         judged.map(|_| ()).map_err(|refusal| {
-            ConfigError::new("endpoint.url", &*to.address.origin, format!("a public address: {refusal}"))
+            ConfigError::new(
+                "endpoint.url",
+                &*to.address.origin,
+                format!("a public address: {refusal}"),
+            )
         })
     }
 

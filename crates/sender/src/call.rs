@@ -97,8 +97,7 @@ impl Sender {
         };
         let fetch = || fetch_token(&self.dialer, client, of);
         let token = client.cache.get(fetch).await?;
-        let reply =
-            self.exchange_call(to, of, (call, Some(&token.authorization)), written).await?;
+        let reply = self.exchange_call(to, of, (call, Some(&token.authorization)), written).await?;
         if reply.status != StatusCode::UNAUTHORIZED {
             return Ok(reply);
         }

@@ -126,7 +126,9 @@ impl Outgoing<'_> {
     #[must_use]
     pub fn fill(&self, template: &str) -> String {
         let id = self.message.id.to_string();
-        template.replace("{message.id}", &id).replace("{event.type}", self.message.event_type.as_str())
+        template
+            .replace("{message.id}", &id)
+            .replace("{event.type}", self.message.event_type.as_str())
     }
 
     /// The headers that go with the message, signed now: those of Standard Webhooks, `content-type`,

@@ -32,6 +32,8 @@ pub struct SendOptions {
     pub name_servers: Vec<SocketAddr>,
     /// The proxy through which everything is sent; none by default. No variable of the environment names one.
     pub proxy: Option<EgressProxy>,
+    /// The name of this sender in handshakes, a host such as `hooks.example`; without one no endpoint can want a handshake.
+    pub origin: Option<String>,
 }
 
 /// Makes connections, to addresses that the guard lets pass.
@@ -59,6 +61,8 @@ pub(crate) enum ConnectPhase {
     Token,
     /// A broker is asked.
     Broker,
+    /// The endpoint is asked for its consent, or another attempt asks it.
+    Handshake,
 }
 
 impl ConnectPhase {
@@ -73,6 +77,7 @@ impl ConnectPhase {
             Self::Reply => "waiting for its reply",
             Self::Token => "waiting for a token",
             Self::Broker => "waiting for the broker",
+            Self::Handshake => "waiting for its consent",
         }
     }
 }

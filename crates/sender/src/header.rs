@@ -211,6 +211,7 @@ mod tests {
             created_at: Instant::ORIGIN,
             channels: Vec::new(),
             trace: None,
+            attributes: stagger_scheduler::model::EventAttributes::default(),
         }
     }
 

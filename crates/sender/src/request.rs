@@ -11,23 +11,34 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use http_body_util::Full;
 use stagger::{ConfigError, Span, StdTime};
 use stagger_scheduler::model::{
-    ApplicationId, AttemptFailure, Endpoint, HeaderTemplate, Message, TraceContext,
+    ApplicationId, AttemptFailure, Endpoint, EventFormat, HeaderTemplate, Message, SignatureScheme,
+    TraceContext,
 };
 use url::{Position, Url};
 
 use crate::address::Address;
+use crate::cloud_event;
+use crate::content_digest::{CONTENT_DIGEST, content_digest};
 use crate::credentials::{CredentialRules, Credentials};
 use crate::destination::Publisher;
+use crate::handshake::HandshakeClient;
 use crate::header;
 use crate::send_failure::SendFailure;
+use crate::signature_base::SignedRequest;
 use crate::signer::Signer;
 
 const ID: HeaderName = HeaderName::from_static("webhook-id");
 const TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
+const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
+const MESSAGE_SIGNATURE: HeaderName = HeaderName::from_static("signature");
 const ATTEMPT: HeaderName = HeaderName::from_static("stagger-attempt");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACE_STATE: HeaderName = HeaderName::from_static("tracestate");
+
+/// The components that HTTP Message Signatures cover, besides the attributes of an event.
+const COVERED: [&str; 6] =
+    ["@method", "@target-uri", "content-digest", "content-type", "webhook-id", "webhook-timestamp"];
 
 /// The request of an attempt without its signature, which is made when it is sent.
 #[derive(Clone, Debug)]
@@ -58,6 +69,10 @@ impl<'a> Post<'a> {
             headers.insert(name.clone(), value.map_err(unbuildable)?);
         }
         headers.insert(CONTENT_TYPE, value(message.content_type.clone())?);
+        let payload = to.formatted(message, payload, &mut headers)?;
+        if to.signatures.has_message_signatures() {
+            headers.insert(CONTENT_DIGEST, value(content_digest(&payload))?);
+        }
         headers.insert(ID, value(id.clone())?);
         headers.insert(ATTEMPT, number.into());
         if let Some(trace) = trace {
@@ -81,17 +96,14 @@ impl<'a> Post<'a> {
     ) -> Result<Request<Full<Bytes>>, SendFailure> {
         // Before 1970 no receiver would accept it anyway.
         let timestamp = StdTime::wall().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let signature = self.to.signer.sign(&self.id, timestamp, &self.payload);
-        if signature.is_empty() {
-            return Err(SendFailure::new(AttemptFailure::Unbuildable, "no secret signs any more"));
-        }
+        let mut headers = self.headers.clone();
+        headers.extend(authorization.cloned().map(|value| (AUTHORIZATION, value)));
+        headers.insert(TIMESTAMP, timestamp.into());
+        self.to.sign(&self.id, timestamp, &self.payload, &mut headers)?;
         let mut request = Request::new(Full::new(self.payload.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.to.address.target.clone();
-        *request.headers_mut() = self.headers.clone();
-        request.headers_mut().extend(authorization.cloned().map(|value| (AUTHORIZATION, value)));
-        request.headers_mut().insert(TIMESTAMP, timestamp.into());
-        request.headers_mut().insert(SIGNATURE, value(signature)?);
+        *request.headers_mut() = headers;
         Ok(request)
     }
 }
@@ -177,6 +189,12 @@ pub(crate) struct Ready {
     /// Headers that are filled in.
     pub(crate) templates: Vec<(HeaderName, HeaderTemplate)>,
     pub(crate) signer: Signer,
+    signatures: SignatureScheme,
+    format: EventFormat,
+    /// The whole URL, which signatures cover.
+    url: Url,
+    /// The handshake before the first attempt, if it wants one.
+    pub(crate) handshake: Option<HandshakeClient>,
     pub(crate) credentials: Credentials,
     /// The key by which its connections are shared.
     pub(crate) pool_key: Arc<str>,
@@ -187,10 +205,14 @@ pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 
 impl Target {
     /// Prepares an endpoint. An invalid setting is reported by each attempt.
-    pub(crate) fn new(endpoint: &Endpoint, rules: CredentialRules<'_>) -> Self {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        rules: CredentialRules<'_>,
+        origin: Option<&Arc<str>>,
+    ) -> Self {
         let unbuildable =
             |error: ConfigError| SendFailure::new(AttemptFailure::Unbuildable, error.to_string());
-        let ready = Ready::new(endpoint, rules).map_err(unbuildable);
+        let ready = Ready::new(endpoint, rules, origin).map_err(unbuildable);
         let url = Url::parse(&endpoint.url).ok();
         let origin = url.as_ref().map(origin_of);
         let place = url.and_then(TargetPlace::of);
@@ -260,7 +282,8 @@ fn origin_of(url: &Url) -> String {
 
 impl TargetPlace {
     fn of(mut url: Url) -> Option<Self> {
-        let (host, port) = (url.host_str()?.to_owned(), url.port_or_known_default().unwrap_or_default());
+        let (host, port) =
+            (url.host_str()?.to_owned(), url.port_or_known_default().unwrap_or_default());
         // An address that can have neither has none to hide.
         _ = url.set_username("");
         _ = url.set_password(None);
@@ -279,7 +302,11 @@ impl TargetPlace {
 
 impl Ready {
     /// A literal address is judged when it is dialled, like any other.
-    fn new(endpoint: &Endpoint, rules: CredentialRules<'_>) -> Result<Self, ConfigError> {
+    fn new(
+        endpoint: &Endpoint,
+        rules: CredentialRules<'_>,
+        origin: Option<&Arc<str>>,
+    ) -> Result<Self, ConfigError> {
         let address = Address::read(&endpoint.url, rules.ports)?;
         let signer = Signer::new(&endpoint.secrets)?;
         let mut fixed = HeaderMap::new();
@@ -298,7 +325,83 @@ impl Ready {
             fixed.insert(AUTHORIZATION, value.clone());
         }
         let pool_key = credentials.pool_key(endpoint, &address.origin);
-        let application = endpoint.application;
-        Ok(Self { application, address, fixed, templates, signer, credentials, pool_key })
+        let wrong = |_| ConfigError::new("endpoint.url", "(not shown)", "a URL");
+        Ok(Self {
+            application: endpoint.application,
+            address,
+            fixed,
+            templates,
+            signer,
+            signatures: endpoint.signatures,
+            format: endpoint.format,
+            url: Url::parse(&endpoint.url).map_err(wrong)?,
+            handshake: HandshakeClient::new(endpoint, origin)?,
+            credentials,
+            pool_key,
+        })
     }
+
+    /// The body of a message in the endpoint's format, whose headers are added.
+    fn formatted(
+        &self,
+        message: &Message,
+        payload: Bytes,
+        headers: &mut HeaderMap,
+    ) -> Result<Bytes, SendFailure> {
+        match self.format {
+            EventFormat::Plain => Ok(payload),
+            EventFormat::CloudEventsBinary => {
+                let unsendable = || {
+                    let why = "an attribute that cannot be sent";
+                    SendFailure::new(AttemptFailure::Unbuildable, why)
+                };
+                for (name, value) in cloud_event::headers(message).ok_or_else(unsendable)? {
+                    headers.insert(name, value);
+                }
+                Ok(payload)
+            }
+            EventFormat::CloudEventsStructured => {
+                let event = cloud_event::structured(message, &payload);
+                headers.insert(CONTENT_TYPE, HeaderValue::from_static(event.content_type));
+                Ok(event.body)
+            }
+        }
+    }
+
+    /// Adds the signatures of a request to its other headers.
+    fn sign(
+        &self,
+        id: &str,
+        timestamp: u64,
+        body: &[u8],
+        headers: &mut HeaderMap,
+    ) -> Result<(), SendFailure> {
+        let none = || SendFailure::new(AttemptFailure::Unbuildable, "no secret signs any more");
+        if self.signatures.has_standard() {
+            let signature = self.signer.sign(id, timestamp, body);
+            if signature.is_empty() {
+                return Err(none());
+            }
+            headers.insert(SIGNATURE, value(signature)?);
+        }
+        if self.signatures.has_message_signatures() {
+            let request =
+                SignedRequest { method: Method::POST.as_str(), target_uri: &self.url, headers };
+            let covered = covered(headers);
+            let signed = self.signer.sign_request(&request, &covered, timestamp);
+            let signed = signed.ok_or_else(none)?;
+            headers.insert(SIGNATURE_INPUT, value(signed.input)?);
+            headers.insert(MESSAGE_SIGNATURE, value(signed.signature)?);
+        }
+        Ok(())
+    }
+}
+
+/// The components that signatures cover: what makes a webhook, and all attributes of an event.
+fn covered(headers: &HeaderMap) -> Vec<&str> {
+    let is_attribute = |name: &&str| name.starts_with(cloud_event::PREFIX);
+    let mut attributes: Vec<_> =
+        headers.keys().map(HeaderName::as_str).filter(is_attribute).collect();
+    attributes.sort_unstable();
+    COVERED.into_iter().chain(attributes).collect()
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::StatusCode;
+use http_body_util::Full;
 use stagger::{Clock, ConfigError, Entropy, Instant, OsEntropy, Span, TokioTime};
 use stagger_scheduler::model::{
-    AttemptAnswer, AttemptFailure, Endpoint, EndpointDestination, Message, TraceContext,
+    AttemptAnswer, AttemptFailure, Endpoint, EndpointDestination, HandshakeResult, Message,
+    TraceContext,
 };
 
 use crate::address::{Address, Ports};
@@ -16,6 +18,8 @@ use crate::credentials::{CertificateCredentials, CredentialRules, Credentials, T
 use crate::destination::{Destinations, Publisher};
 use crate::dial::{ConnectPhase, Dialer, SendOptions};
 use crate::guard::EgressGuard;
+use crate::handshake;
+use crate::handshake::{HANDSHAKE_TIME, HandshakeAnswer, HandshakeClient};
 use crate::header::{MAX_HEADERS, check_header};
 use crate::pool::ConnectionPool;
 use crate::reply::{hint, not_followed};
@@ -38,6 +42,8 @@ pub struct Sender {
     pub(crate) ports: Arc<Ports>,
     pub(crate) pool: Arc<ConnectionPool>,
     destinations: Option<Arc<dyn Destinations>>,
+    /// Its name in handshakes.
+    origin: Option<Arc<str>>,
 }
 
 /// The head of a reply, and the connection it came over.
@@ -71,7 +77,8 @@ impl Sender {
         let proxy = options.proxy.map(Arc::new);
         let dialer = Dialer { guard, resolver, turns, roots, proxy };
         let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
-        Ok(Self { dialer, ports, pool: Arc::default(), destinations: None })
+        let origin = options.origin.map(Arc::from);
+        Ok(Self { dialer, ports, pool: Arc::default(), destinations: None, origin })
     }
 
     /// The same with the brokers that endpoints may have as their destinations.
@@ -103,6 +110,7 @@ impl Sender {
         }
         endpoint.headers.iter().try_for_each(check_header)?;
         self.check_auth(endpoint)?;
+        self.check_handshake(endpoint)?;
         Signer::new(&endpoint.secrets).map(|_| ())
     }
 
@@ -122,14 +130,20 @@ impl Sender {
         Credentials::check_server(endpoint, self.dialer.guard, &self.ports)
     }
 
+    /// Checks before it is saved that an endpoint which wants a handshake can be asked: that this sender has a name.
+    ///
+    /// # Errors
+    /// `handshake`, if it has none.
+    pub fn check_handshake(&self, endpoint: &Endpoint) -> Result<(), ConfigError> {
+        HandshakeClient::new(endpoint, self.origin.as_ref()).map(|_| ())
+    }
+
     /// Reads an endpoint's settings once for many attempts; make it again when they change.
     #[must_use]
     pub fn prepare(&self, endpoint: &Endpoint) -> Target {
         match &endpoint.destination {
-            None => Target::new(endpoint, self.credential_rules()),
-            Some(destination) => {
-                Target::of_broker(endpoint, self.publisher(endpoint, destination))
-            }
+            None => Target::new(endpoint, self.credential_rules(), self.origin.as_ref()),
+            Some(destination) => Target::of_broker(endpoint, self.publisher(endpoint, destination)),
         }
     }
 
@@ -208,7 +222,9 @@ impl Sender {
         written: &Written,
     ) -> AttemptAnswer {
         if let Some(publisher) = &target.broker {
-            return self.publish(target.timeout, publisher, (message, payload), numbered, written).await;
+            return self
+                .publish(target.timeout, publisher, (message, payload), numbered, written)
+                .await;
         }
         let started = TokioTime.now();
         let ready = match &target.ready {
@@ -219,15 +235,51 @@ impl Sender {
             Ok(post) => post,
             Err(send_failure) => return failed(send_failure, Span::ZERO),
         };
-        let mut phase = ConnectPhase::Reply;
-        let reply = self.reply(ready, &post, (&mut phase, written));
+        let (mut phase, mut handshake) = (ConnectPhase::Reply, None);
+        let reply = self.consented(ready, &post, (&mut phase, written), &mut handshake);
         let reply = within(target.timeout, reply).await;
         let latency = TokioTime.now().since(started);
-        match reply {
+        let answer = match reply {
             Some(Ok(reply)) => self.finish(ready, reply, latency, started + target.timeout).await,
             Some(Err(send_failure)) => failed(send_failure, latency),
             None => failed(overdue(phase, target.timeout), latency),
+        };
+        AttemptAnswer { handshake, ..answer }
+    }
+
+    /// The head of a reply, after the endpoint's consent if it wants a handshake.
+    async fn consented(
+        &self,
+        to: &Ready,
+        post: &Post<'_>,
+        (phase, written): (&mut ConnectPhase, &Written),
+        handshake: &mut Option<HandshakeResult>,
+    ) -> Result<OpenReply, SendFailure> {
+        if let Some(client) = &to.handshake {
+            *phase = ConnectPhase::Handshake;
+            let consent = client.consent(|| self.ask_consent(to, client)).await;
+            *phase = ConnectPhase::Reply;
+            *handshake = Some(*consent.as_ref().unwrap_or_else(|(result, _)| result));
+            consent.map_err(|(_, failure)| failure)?;
         }
+        self.reply(to, post, (phase, written)).await
+    }
+
+    /// Asks an endpoint for its consent, within a part of the attempt's time.
+    async fn ask_consent(&self, to: &Ready, client: &HandshakeClient) -> HandshakeAnswer {
+        let mut phase = ConnectPhase::Reply;
+        let exchange = self.exchange(to, || client.request(&to.address), (&mut phase, None));
+        let reply = within(HANDSHAKE_TIME, exchange).await;
+        let reply = reply.unwrap_or_else(|| Err(overdue(phase, HANDSHAKE_TIME)));
+        let OpenReply { response, mut connection, .. } = reply.map_err(handshake::unanswered)?;
+        let (head, body) = response.into_parts();
+        let (_, ended) = connection.read(body, HANDSHAKE_TIME).await;
+        if ended {
+            self.pool.put(&to.pool_key, connection).await;
+        }
+        let answer = client.read(head.status, &head.headers);
+        let hint = hint(head.status, &head.headers);
+        answer.map_err(|(result, failure)| (result, SendFailure { hint, ..failure }))
     }
 
     /// One attempt at a broker.
@@ -262,10 +314,11 @@ impl Sender {
         (phase, written): (&mut ConnectPhase, &Written),
     ) -> Result<OpenReply, SendFailure> {
         let Credentials::Token(client) = &to.credentials else {
-            return self.exchange(to, (post, None), (phase, written)).await;
+            return self.exchange(to, || post.sign(None), (phase, Some(written))).await;
         };
         let token = self.token(to, client, phase).await?;
-        let mut reply = self.exchange(to, (post, Some(&token)), (phase, written)).await?;
+        let sign = |token: &AccessToken| post.sign(Some(&token.authorization));
+        let mut reply = self.exchange(to, || sign(&token), (phase, Some(written))).await?;
         if reply.response.status() != StatusCode::UNAUTHORIZED {
             return Ok(reply);
         }
@@ -274,7 +327,7 @@ impl Sender {
             return Ok(reply);
         }
         match self.token(to, client, phase).await {
-            Ok(token) => self.exchange(to, (post, Some(&token)), (phase, written)).await,
+            Ok(token) => self.exchange(to, || sign(&token), (phase, Some(written))).await,
             // The receiver has answered, and that is the result.
             Err(failure) => {
                 reply.note = Some(failure.detail);
@@ -297,22 +350,24 @@ impl Sender {
         token
     }
 
-    /// One exchange, over a connection that waited or a new one.
+    /// One exchange, over a connection that waited or a new one. The request is made when it can be written: its signature is
+    /// to be fresh. One without `written` carries no message.
     async fn exchange(
         &self,
         to: &Ready,
-        (post, token): (&Post<'_>, Option<&AccessToken>),
-        (phase, written): (&mut ConnectPhase, &Written),
+        request: impl Fn() -> Result<http::Request<Full<Bytes>>, SendFailure>,
+        (phase, written): (&mut ConnectPhase, Option<&Written>),
     ) -> Result<OpenReply, SendFailure> {
-        let authorization = token.map(|token| &token.authorization);
+        let begin = || written.map_or(Ok(()), Written::begin);
+        let unsent = || written.into_iter().for_each(|written| written.set(false));
         if let Some(mut connection) = self.pool.take(&to.pool_key).await {
-            let request = post.sign(authorization)?;
-            written.begin()?;
+            let request = request()?;
+            begin()?;
             match connection.exchange(request).await {
                 Ok(response) => return Ok(OpenReply { response, connection, note: None }),
                 // The idle connection was closed, and the server has not seen the request: this
                 // attempt has not been made yet.
-                Err(Lost::Unsent) => written.set(false),
+                Err(Lost::Unsent) => unsent(),
                 Err(Lost::Midway(error)) => return Err(midway(error)),
             }
         }
@@ -321,12 +376,12 @@ impl Sender {
             _ => self.dialer.roots.plain(),
         };
         let mut connection = self.dialer.dial((&to.address, to.application), tls, phase).await?;
-        let request = post.sign(authorization)?;
-        written.begin()?;
+        let request = request()?;
+        begin()?;
         match connection.exchange(request).await {
             Ok(response) => Ok(OpenReply { response, connection, note: None }),
             Err(Lost::Unsent) => {
-                written.set(false);
+                unsent();
                 Err(midway(None))
             }
             Err(Lost::Midway(error)) => Err(midway(error)),
@@ -351,18 +406,20 @@ impl Sender {
         let detail = detail.or_else(|| not_followed(head.status, &head.headers));
         let hint = hint(head.status, &head.headers);
         let result = Ok(head.status.as_u16());
-        AttemptAnswer { result, detail, hint, reply, latency, written: true }
+        let handshake = None;
+        AttemptAnswer { result, detail, hint, reply, latency, written: true, handshake }
     }
 }
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dialer, ports, pool, destinations } = self;
+        let Self { dialer, ports, pool, destinations, origin } = self;
         f.debug_struct("Sender")
             .field("guard", &dialer.guard)
             .field("ports", ports)
             .field("pool", pool)
             .field("destinations", destinations)
+            .field("origin", origin)
             .finish_non_exhaustive()
     }
 }
@@ -392,6 +449,7 @@ fn overdue(phase: ConnectPhase, timeout: Span) -> SendFailure {
         ConnectPhase::Connect => (AttemptFailure::Timeout, "no connection"),
         ConnectPhase::Proxy => (AttemptFailure::Transport, "no tunnel of the egress proxy"),
         ConnectPhase::Token => (AttemptFailure::Token, "no access token"),
+        ConnectPhase::Handshake => (AttemptFailure::Handshake, "no consent of the endpoint"),
         ConnectPhase::Tls => (AttemptFailure::Timeout, "no end of the TLS handshake"),
         ConnectPhase::Reply => (AttemptFailure::Timeout, "no head of a reply"),
         ConnectPhase::Broker => (AttemptFailure::Timeout, "no answer of the broker"),

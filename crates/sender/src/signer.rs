@@ -10,6 +10,7 @@ use sha2::Sha256;
 use stagger::{ConfigError, Instant, Span};
 use stagger_scheduler::model::{Secret, SecretKind};
 
+use crate::message_signature::{ED25519, HMAC, public_id, symmetric_id};
 use crate::secret::{BASE64, signing_key};
 
 pub(crate) type HmacSha256 = Hmac<Sha256>;
@@ -29,7 +30,13 @@ pub struct Signer {
     keys: Vec<(SignerKey, Option<Instant>)>,
 }
 
-enum SignerKey {
+/// A key with its name in HTTP Message Signatures.
+pub(crate) struct SignerKey {
+    id: String,
+    kind: KeyKind,
+}
+
+enum KeyKind {
     /// With the key's own blocks hashed already.
     Symmetric(Box<HmacSha256>),
     Asymmetric(Box<SigningKey>),
@@ -56,15 +63,19 @@ impl Signer {
         let now = Instant::ORIGIN + Span::from_secs(timestamp);
         let head = head(id, timestamp);
         let mut value = String::new();
-        for (key, until) in &self.keys {
-            if until.is_none_or(|until| now < until) {
-                if !value.is_empty() {
-                    value.push(' ');
-                }
-                key.append(&head, body, &mut value);
+        for key in self.keys_at(now) {
+            if !value.is_empty() {
+                value.push(' ');
             }
+            key.append(&head, body, &mut value);
         }
         value
+    }
+
+    /// The keys that sign at `now`, the newest first.
+    pub(crate) fn keys_at(&self, now: Instant) -> impl Iterator<Item = &SignerKey> {
+        let signs = move |until: &Option<Instant>| until.is_none_or(|until| now < until);
+        self.keys.iter().filter(move |(_, until)| signs(until)).map(|(key, _)| key)
     }
 }
 
@@ -76,24 +87,30 @@ impl fmt::Debug for Signer {
 
 impl SignerKey {
     fn of(secret: &Secret) -> Option<Self> {
-        match secret.kind {
-            SecretKind::Symmetric if secret.key.is_empty() => None,
+        Some(match secret.kind {
+            SecretKind::Symmetric if secret.key.is_empty() => return None,
             SecretKind::Symmetric => {
                 let mac = HmacSha256::new_from_slice(&secret.key).ok()?;
-                Some(Self::Symmetric(Box::new(mac)))
+                Self { id: symmetric_id(&mac), kind: KeyKind::Symmetric(Box::new(mac)) }
             }
-            SecretKind::Asymmetric => Some(Self::Asymmetric(Box::new(signing_key(secret)?))),
-        }
+            SecretKind::Asymmetric => {
+                let key = signing_key(secret)?;
+                Self {
+                    id: public_id(&key.verifying_key()),
+                    kind: KeyKind::Asymmetric(Box::new(key)),
+                }
+            }
+        })
     }
 
     fn append(&self, head: &[u8], body: &[u8], value: &mut String) {
-        match self {
-            Self::Symmetric(mac) => {
+        match &self.kind {
+            KeyKind::Symmetric(mac) => {
                 value.push_str("v1,");
                 let mac = mac.as_ref().clone().chain_update(head).chain_update(body).finalize();
                 BASE64.encode_string(mac.into_bytes(), value);
             }
-            Self::Asymmetric(key) => {
+            KeyKind::Asymmetric(key) => {
                 value.push_str("v1a,");
                 // Both of its passes want the text in one piece (RFC 8032 section 5.1.6).
                 let signature = key.sign(&[head, body].concat());
@@ -101,6 +118,35 @@ impl SignerKey {
             }
         }
     }
+
+    /// The name of the key (`keyid`).
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The registered name of its algorithm.
+    pub(crate) const fn algorithm(&self) -> &'static str {
+        match self.kind {
+            KeyKind::Symmetric(_) => HMAC,
+            KeyKind::Asymmetric(_) => ED25519,
+        }
+    }
+
+    /// The signature over a text.
+    pub(crate) fn sign(&self, text: &[u8]) -> Vec<u8> {
+        match &self.kind {
+            KeyKind::Symmetric(mac) => {
+                mac.as_ref().clone().chain_update(text).finalize().into_bytes().to_vec()
+            }
+            KeyKind::Asymmetric(key) => key.sign(text).to_bytes().to_vec(),
+        }
+    }
+}
+
+/// The name of a secret in HTTP Message Signatures (`keyid`); `None` if it cannot sign.
+#[must_use]
+pub fn key_id(secret: &Secret) -> Option<String> {
+    SignerKey::of(secret).map(|key| key.id)
 }
 
 /// The signed bytes before the body.

@@ -9,6 +9,7 @@ use stagger::{ConfigError, Instant, Span};
 use stagger_scheduler::model::{Secret, SecretKind};
 use subtle::ConstantTimeEq;
 
+use crate::message_signature::{ED25519, HMAC};
 use crate::secret::{BASE64, PUBLIC, parse_secret, signing_key};
 use crate::signer::{HmacSha256, head};
 
@@ -43,7 +44,8 @@ pub struct Verifier {
     keys: Vec<VerifierKey>,
 }
 
-enum VerifierKey {
+/// A key with which signatures are verified.
+pub(crate) enum VerifierKey {
     Symmetric(Box<HmacSha256>),
     Asymmetric(Box<VerifyingKey>),
 }
@@ -134,7 +136,7 @@ impl fmt::Display for Rejection {
 impl std::error::Error for Rejection {}
 
 impl VerifierKey {
-    fn parse(text: &str) -> Result<Self, ConfigError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         let wrong = || ConfigError::new("secret", "(not shown)", "a whsec_, whsk_ or whpk_ key");
         if let Some(base64) = text.strip_prefix(PUBLIC) {
             let bytes = BASE64.decode(base64).map_err(|_| wrong())?;
@@ -156,6 +158,22 @@ impl VerifierKey {
         })
     }
 
+    /// Whether this is its signature over a text, compared in constant time. `algorithm` is what the signature says of
+    /// itself: none fits the key of another one.
+    pub(crate) fn fits_text(&self, algorithm: Option<&str>, text: &[u8], signature: &[u8]) -> bool {
+        match self {
+            Self::Symmetric(mac) if algorithm.is_none_or(|name| name == HMAC) => {
+                let right = mac.as_ref().clone().chain_update(text).finalize().into_bytes();
+                right.as_slice().ct_eq(signature).into()
+            }
+            Self::Asymmetric(key) if algorithm.is_none_or(|name| name == ED25519) => {
+                let signature = Signature::from_slice(signature);
+                signature.is_ok_and(|signature| key.verify_strict(text, &signature).is_ok())
+            }
+            Self::Symmetric(_) | Self::Asymmetric(_) => false,
+        }
+    }
+
     fn fits(&self, received: &Received<'_>, head: &[u8]) -> bool {
         match self {
             Self::Symmetric(mac) => {
@@ -163,13 +181,9 @@ impl VerifierKey {
                 let right = mac.finalize().into_bytes();
                 signatures(received, "v1").any(|bytes| bytes.ct_eq(right.as_slice()).into())
             }
-            Self::Asymmetric(key) => {
+            Self::Asymmetric(_) => {
                 let text = [head, received.body].concat();
-                let fits = |bytes: Vec<u8>| {
-                    let signature = Signature::from_slice(&bytes);
-                    signature.is_ok_and(|signature| key.verify_strict(&text, &signature).is_ok())
-                };
-                signatures(received, "v1a").any(fits)
+                signatures(received, "v1a").any(|bytes| self.fits_text(None, &text, &bytes))
             }
         }
     }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger_scheduler::model::{
-    AwsIdentity, ClientAuthStyle, ClientIdentity, EndpointAuth, NkeyIdentity, OAuth2Client, SecretText,
+    AwsIdentity, ClientAuthStyle, ClientIdentity, EndpointAuth, NkeyIdentity, OAuth2Client,
+    SecretText,
 };
 
 /// The credentials of an endpoint as JSON.

@@ -53,7 +53,8 @@ impl NatsConnection {
         connection.stream = sender.secure_broker(to, connection.stream).await?;
         let options = credentials.connect_options(&info)?;
         connection.info = info;
-        let text = format!("CONNECT {options}\r\nSUB {}.* {SUBSCRIPTION}\r\nPING\r\n", connection.inbox);
+        let text =
+            format!("CONNECT {options}\r\nSUB {}.* {SUBSCRIPTION}\r\nPING\r\n", connection.inbox);
         connection.write(text.as_bytes()).await?;
         connection.until_pong().await?;
         Ok(connection)
@@ -121,7 +122,11 @@ impl NatsConnection {
     ///
     /// # Errors
     /// The connection fails.
-    pub(super) async fn request(&mut self, subject: &str, body: &str) -> Result<NatsMessage, Refusal> {
+    pub(super) async fn request(
+        &mut self,
+        subject: &str,
+        body: &str,
+    ) -> Result<NatsMessage, Refusal> {
         let reply = self.reply_subject();
         self.publish((subject, Some(&reply)), &[], body.as_bytes()).await?;
         self.reply_to(&reply).await
@@ -202,7 +207,9 @@ impl NatsConnection {
 
 impl std::fmt::Debug for NatsConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NatsConnection").field("info", &self.info.max_payload).finish_non_exhaustive()
+        f.debug_struct("NatsConnection")
+            .field("info", &self.info.max_payload)
+            .finish_non_exhaustive()
     }
 }
 
@@ -239,7 +246,8 @@ fn not_nats() -> SendFailure {
 /// A subject that no other connection has.
 fn inbox() -> Result<String, SendFailure> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| SendFailure::new(AttemptFailure::Local, "no randomness"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|_| SendFailure::new(AttemptFailure::Local, "no randomness"))?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("_INBOX.{digits}"))
 }

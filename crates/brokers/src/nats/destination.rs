@@ -54,16 +54,27 @@ impl NatsPublisher {
                          the server's own ($JS, _INBOX)";
             return Err(ConfigError::new("destination.subject", &settings.subject, bound));
         }
-        if let Some(stream) = settings.stream.as_ref().filter(|it| !is_subject(it) || it.contains('.')) {
+        if let Some(stream) =
+            settings.stream.as_ref().filter(|it| !is_subject(it) || it.contains('.'))
+        {
             let bound = "the name of a stream, without blanks and full stops";
             return Err(ConfigError::new("destination.stream", stream, bound));
         }
         let address = sender.broker_address(endpoint, SCHEMES, PORTS)?;
         let credentials = NatsCredentials::new(endpoint.auth.as_ref())?;
-        Ok(Self { settings: settings.clone(), address, credentials, idle: IdleConnections::default() })
+        Ok(Self {
+            settings: settings.clone(),
+            address,
+            credentials,
+            idle: IdleConnections::default(),
+        })
     }
 
-    async fn connection(&self, sender: &Sender, outgoing: &Outgoing<'_>) -> Result<NatsConnection, Refusal> {
+    async fn connection(
+        &self,
+        sender: &Sender,
+        outgoing: &Outgoing<'_>,
+    ) -> Result<NatsConnection, Refusal> {
         while let Some(mut idle) = self.idle.take() {
             if idle.is_usable().await {
                 return Ok(idle);
@@ -92,7 +103,8 @@ impl NatsPublisher {
         let size = head(&headers).len() + outgoing.payload().len();
         let most = connection.info().max_payload;
         if size > most {
-            let detail = format!("{size} bytes with headers; the server takes at most {most} bytes");
+            let detail =
+                format!("{size} bytes with headers; the server takes at most {most} bytes");
             self.idle.put(connection);
             return Err(unbuildable(detail).into());
         }

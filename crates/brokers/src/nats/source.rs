@@ -75,7 +75,9 @@ impl NatsSource {
     /// # Errors
     /// A setting with the bound it breaks.
     pub fn new(sender: Sender, settings: NatsSourceSettings) -> Result<Self, ConfigError> {
-        for (field, name) in [("source.stream", &settings.stream), ("source.consumer", &settings.consumer)] {
+        for (field, name) in
+            [("source.stream", &settings.stream), ("source.consumer", &settings.consumer)]
+        {
             if !is_subject(name) || name.contains('.') {
                 return Err(ConfigError::new(field, name, "a name without blanks and full stops"));
             }
@@ -86,7 +88,12 @@ impl NatsSource {
         }
         let endpoint = Endpoint {
             auth: settings.auth.clone(),
-            ..Endpoint::new(nobody(), no_application(), settings.url.clone(), stagger::Instant::ORIGIN)
+            ..Endpoint::new(
+                nobody(),
+                no_application(),
+                settings.url.clone(),
+                stagger::Instant::ORIGIN,
+            )
         };
         let address = sender.broker_address(&endpoint, SCHEMES, PORTS)?;
         sender.check_broker(&address)?;
@@ -200,7 +207,12 @@ fn arrival(message: NatsMessage) -> Option<Arrival> {
     };
     let own = format!("{stream}:{sequence}");
     let id = message.header("Nats-Msg-Id").map_or(own, str::to_owned);
-    Some(Arrival { id, headers: message.headers, payload: message.payload, receipt: Receipt(reply) })
+    Some(Arrival {
+        id,
+        headers: message.headers,
+        payload: message.payload,
+        receipt: Receipt(reply),
+    })
 }
 
 /// Publishes a message to the dead letters, with the reason, and waits for the server: for a stream, if one takes it.
@@ -218,7 +230,9 @@ async fn dead_letter(
     connection.publish((subject, Some(&reply)), &headers, &arrival.payload).await?;
     let answer = within(ANSWER, connection.reply_to(&reply)).await?;
     match answer.status {
-        Some(503) => Err(Refusal::new(404, format!("no stream takes the dead letters of {subject}"))),
+        Some(503) => {
+            Err(Refusal::new(404, format!("no stream takes the dead letters of {subject}")))
+        }
         _ => read(&answer),
     }
 }

@@ -41,7 +41,11 @@ impl NatsServer {
             let line = line.unwrap_or_else(|| panic!("nats-server ended:\n{seen}"));
             seen.push_str(&format!("{line}\n"));
             if let Some((_, address)) = line.split_once("Listening for client connections on ") {
-                port = address.rsplit(':').next().and_then(|it| it.trim().parse().ok()).expect("a port");
+                port = address
+                    .rsplit(':')
+                    .next()
+                    .and_then(|it| it.trim().parse().ok())
+                    .expect("a port");
             }
             if line.contains("Server is ready") {
                 break;
@@ -73,10 +77,12 @@ impl NatsServer {
     /// Makes a stream that takes these subjects; `more` are further members of its configuration.
     pub(crate) async fn stream(&self, name: &str, subjects: &[&str], more: Value) {
         let mut client = RawClient::connect(self.port, "").await;
-        let mut config = serde_json::json!({ "name": name, "subjects": subjects, "storage": "file" });
+        let mut config =
+            serde_json::json!({ "name": name, "subjects": subjects, "storage": "file" });
         let members = more.as_object().expect("an object").clone();
         config.as_object_mut().expect("an object").extend(members);
-        let answer = client.request(&format!("$JS.API.STREAM.CREATE.{name}"), &config.to_string()).await;
+        let answer =
+            client.request(&format!("$JS.API.STREAM.CREATE.{name}"), &config.to_string()).await;
         assert!(answer.get("error").is_none(), "{answer}");
     }
 }
@@ -94,7 +100,8 @@ impl Drop for NatsServer {
 fn program() -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     let folders = path.split(':').chain(["/usr/sbin", "/usr/local/sbin"]);
-    let found = folders.map(|folder| PathBuf::from(folder).join("nats-server")).find(|it| it.is_file());
+    let found =
+        folders.map(|folder| PathBuf::from(folder).join("nats-server")).find(|it| it.is_file());
     if found.is_none() {
         eprintln!("skipped: nats-server is not installed");
     }
@@ -125,7 +132,8 @@ impl RawClient {
     pub(crate) async fn publish(&mut self, subject: &str, headers: &str, payload: &str) {
         let head = format!("NATS/1.0\r\n{headers}\r\n");
         let (head_size, size) = (head.len(), head.len() + payload.len());
-        self.write(&format!("HPUB {subject} {head_size} {size}\r\n{head}{payload}\r\nPING\r\n")).await;
+        self.write(&format!("HPUB {subject} {head_size} {size}\r\n{head}{payload}\r\nPING\r\n"))
+            .await;
         while self.line().await != "PONG" {}
     }
 

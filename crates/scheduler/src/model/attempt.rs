@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use stagger_core::{Hint, Instant, Span, Verdict};
 
-use super::{EndpointId, MessageId};
+use super::{EndpointId, HandshakeResult, MessageId};
 
 /// Bytes of a reply that are kept: enough for an error page's first words, and no store fills with them.
 pub const REPLY_LIMIT: usize = 1024;
@@ -54,6 +54,8 @@ pub struct AttemptAnswer {
     /// Whether the receiver may have seen a part of the request. Such an attempt is paid for, also when it
     /// was stopped and counts as not made.
     pub written: bool,
+    /// The result of the handshake, if the endpoint wants one and it has taken place.
+    pub handshake: Option<HandshakeResult>,
 }
 
 impl AttemptAnswer {
@@ -67,6 +69,7 @@ impl AttemptAnswer {
             reply: Bytes::new(),
             latency: Span::ZERO,
             written: false,
+            handshake: None,
         }
     }
 }
@@ -95,11 +98,13 @@ pub enum AttemptFailure {
     Local,
     /// The authorization server of the endpoint gave no access token. Nothing was sent, and it counts as not made.
     Token,
+    /// The endpoint has not consented to deliveries. No message was sent, and it counts as not made.
+    Handshake,
 }
 
 impl AttemptFailure {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Resolve,
         Self::Connect,
         Self::Tls,
@@ -110,6 +115,7 @@ impl AttemptFailure {
         Self::Stopped,
         Self::Local,
         Self::Token,
+        Self::Handshake,
     ];
 
     /// Its name in the API and in metrics.
@@ -126,6 +132,7 @@ impl AttemptFailure {
             Self::Stopped => "stopped",
             Self::Local => "local",
             Self::Token => "token",
+            Self::Handshake => "handshake",
         }
     }
 

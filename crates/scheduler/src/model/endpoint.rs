@@ -7,7 +7,8 @@ use stagger_core::{Instant, Policy, Span};
 
 use super::{
     ApplicationId, AttemptFailure, ChannelName, ContentFilter, EndpointAuth, EndpointDestination,
-    EndpointId, EventPattern, EventType, Labels, MessageId, Pace, Statuses, nanos,
+    EndpointId, EventFormat, EventPattern, EventType, Handshake, Labels, MessageId, Pace,
+    SignatureScheme, Statuses, nanos,
 };
 
 /// The longest timeout that Standard Webhooks 1.0.0 advises: no caller waits for it.
@@ -59,6 +60,15 @@ pub struct Endpoint {
     /// The caller's own id for it, and metadata.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
+    /// The format of its attempts.
+    #[serde(default, skip_serializing_if = "EventFormat::is_default")]
+    pub format: EventFormat,
+    /// The signatures of its attempts.
+    #[serde(default, skip_serializing_if = "SignatureScheme::is_default")]
+    pub signatures: SignatureScheme,
+    /// Whether it is asked for its consent before the first attempt (`CloudEvents` web hooks 1.0.2 section 4).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub handshake: bool,
     /// The secrets that sign its attempts: at least one.
     #[serde(skip)]
     pub secrets: Vec<Secret>,
@@ -102,6 +112,9 @@ impl Endpoint {
             permanent: Statuses::default(),
             disable_after: DEFAULT_DISABLE_AFTER,
             labels: Labels::default(),
+            format: EventFormat::default(),
+            signatures: SignatureScheme::default(),
+            handshake: false,
             secrets: Vec::new(),
             headers: Vec::new(),
             auth: None,
@@ -220,6 +233,8 @@ pub struct EndpointState {
     /// Since when the operator of the node knows that it fails: until it is told of the recovery.
     #[serde(with = "nanos::option", skip_serializing_if = "Option::is_none")]
     pub alerted_since: Option<Instant>,
+    /// The last handshake with its present URL, if there was one.
+    pub handshake: Option<Handshake>,
 }
 
 /// The last failed attempt to an endpoint.

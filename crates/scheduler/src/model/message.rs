@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant, Span};
 
 use super::{
-    ApplicationId, ChannelName, EndpointId, Labels, MessageId, PortalAccess, TraceContext,
+    ApplicationId, ChannelName, EndpointId, EventAttributes, Labels, MessageId, PortalAccess,
+    TraceContext,
 };
 
 /// A tenant. Nothing of one application is visible to another.
@@ -104,6 +105,8 @@ pub struct Message {
     pub channels: Vec<ChannelName>,
     /// The trace of its producer, which attempts continue.
     pub trace: Option<TraceContext>,
+    /// Its attributes as an event.
+    pub attributes: EventAttributes,
 }
 
 /// A message on its way into the store, with everything that becomes durable together.

@@ -11,6 +11,9 @@ mod delivery;
 mod destination;
 mod endpoint;
 mod endpoint_auth;
+mod event_attributes;
+mod event_format;
+mod handshake;
 mod id;
 mod labels;
 mod message;
@@ -18,6 +21,7 @@ mod nanos;
 mod pace;
 mod payload_fields;
 mod portal;
+mod signature_scheme;
 mod subscription;
 mod text_form;
 mod trace_context;
@@ -34,13 +38,18 @@ pub use endpoint::{
     SecretKind,
 };
 pub use endpoint_auth::{
-    AwsIdentity, ClientAuthStyle, ClientIdentity, EndpointAuth, NkeyIdentity, OAuth2Client, SecretText,
+    AwsIdentity, ClientAuthStyle, ClientIdentity, EndpointAuth, NkeyIdentity, OAuth2Client,
+    SecretText,
 };
+pub use event_attributes::{AttributeValue, EventAttributes};
+pub use event_format::EventFormat;
+pub use handshake::{Handshake, HandshakeResult};
 pub use id::{ApplicationId, EndpointId, MessageId, PortalLinkId};
 pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
 pub use payload_fields::{FieldPaths, PayloadFields};
 pub use portal::{ClosedLink, LinkEnd, PortalAccess};
+pub use signature_scheme::SignatureScheme;
 pub use subscription::EventPattern;
 pub use trace_context::TraceContext;

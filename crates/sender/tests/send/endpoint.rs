@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use stagger::{Instant, Span};
-use stagger_scheduler::model::{ApplicationId, Endpoint, Message, MessageId};
+use stagger_scheduler::model::{ApplicationId, Endpoint, EventAttributes, Message, MessageId};
 use stagger_sender::{SendOptions, parse_secret};
 
 /// The key of the vectors, and their body.
@@ -32,6 +32,7 @@ pub(crate) fn message() -> Message {
         created_at: Instant::ORIGIN,
         channels: Vec::new(),
         trace: None,
+        attributes: EventAttributes::default(),
     }
 }
 

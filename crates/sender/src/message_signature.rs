@@ -1,0 +1,88 @@
+//! HTTP Message Signatures (RFC 9421): a request signed with all secrets of an endpoint.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::VerifyingKey;
+use sha2::{Digest, Sha256};
+use stagger::hint::structured::{BareItem, Dictionary, InnerList, Item, Member};
+use stagger::{Instant, Span};
+
+use crate::signature_base::{SignedRequest, components};
+use crate::signer::{HmacSha256, Signer};
+
+/// The algorithms by their registered names (RFC 9421 section 6.2.2).
+pub(crate) const HMAC: &str = "hmac-sha256";
+pub(crate) const ED25519: &str = "ed25519";
+
+/// The two header values of a signed request, with a label for each secret: `sig1`, `sig2`, and so on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageSignatures {
+    /// `Signature-Input`: what each signature covers, and how it was made.
+    pub input: String,
+    /// `Signature`.
+    pub signature: String,
+}
+
+impl Signer {
+    /// Signs the components of a request with each secret that is in force at `created` (seconds since the Unix epoch).
+    /// `None` if none is, if the request lacks a component, or if a component cannot be named.
+    ///
+    /// ```
+    /// use stagger_sender::{SignedRequest, Signer, parse_secret};
+    /// let signer = Signer::new(&[parse_secret("whsec_AQIDBAUGBwgJEBESExQVFg==")?])?;
+    /// let url = "https://example.com/hook".parse()?;
+    /// let request = SignedRequest { method: "POST", target_uri: &url, headers: &http::HeaderMap::new() };
+    /// let signed = signer.sign_request(&request, &["@method", "@path"], 1_700_000_000).expect("a key");
+    /// assert!(signed.input.starts_with("sig1=(\"@method\" \"@path\");created=1700000000;keyid="));
+    /// assert!(signer.sign_request(&request, &["content-type"], 1_700_000_000).is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn sign_request(
+        &self,
+        request: &SignedRequest<'_>,
+        covered: &[&str],
+        created: u64,
+    ) -> Option<MessageSignatures> {
+        let now = Instant::ORIGIN + Span::from_secs(created);
+        let created = i64::try_from(created).ok()?;
+        let (mut inputs, mut signatures) = (Dictionary::default(), Dictionary::default());
+        for (at, key) in self.keys_at(now).enumerate() {
+            let mut list = components(covered.iter().copied());
+            list.parameters.insert("created", BareItem::Integer(created));
+            list.parameters.insert("keyid", BareItem::String(key.id().to_owned()));
+            list.parameters.insert("alg", BareItem::String(key.algorithm().to_owned()));
+            let base = request.base(covered, &written(&list)?)?;
+            let label = format!("sig{}", at + 1);
+            inputs.insert(label.clone(), Member::InnerList(list));
+            let signature = BareItem::Bytes(key.sign(base.as_bytes()));
+            signatures.insert(label, Member::Item(Item::from(signature)));
+        }
+        if inputs.is_empty() {
+            return None;
+        }
+        let (input, signature) = (inputs.serialize().ok()?, signatures.serialize().ok()?);
+        Some(MessageSignatures { input, signature })
+    }
+}
+
+/// A list of components as `Signature-Input` and the signature base write it.
+pub(crate) fn written(list: &InnerList) -> Option<String> {
+    use stagger::hint::structured::List;
+    List(vec![Member::InnerList(list.clone())]).serialize().ok()
+}
+
+/// The name of a symmetric key: a part of the MAC of a fixed text, which tells nothing about the key. Bytes of a hash
+/// of the key itself would let a short one be guessed.
+pub(crate) fn symmetric_id(mac: &HmacSha256) -> String {
+    use hmac::Mac;
+    let mac = mac.clone().chain_update(b"stagger keyid").finalize().into_bytes();
+    URL_SAFE_NO_PAD.encode(&mac[..16])
+}
+
+/// The name of a public key: its JWK thumbprint (RFC 7638, RFC 8037 section 2).
+pub(crate) fn public_id(key: &VerifyingKey) -> String {
+    let x = URL_SAFE_NO_PAD.encode(key.as_bytes());
+    let jwk = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
+    URL_SAFE_NO_PAD.encode(Sha256::digest(jwk))
+}
