@@ -6,9 +6,7 @@ use stagger_core::{Entropy, Hint, Instant, Verdict};
 
 use super::classify::Classification;
 use super::rules::QueueRules;
-use crate::model::{
-    Disabled, EndpointState, Handshake, HandshakeResult, LastFailure, Opened,
-};
+use crate::model::{Disabled, EndpointState, Handshake, HandshakeResult, LastFailure, Opened};
 
 /// The state of an endpoint, and its breaker.
 #[derive(Debug)]

@@ -71,7 +71,8 @@ impl HandshakeClient {
 
     /// The request: without the endpoint's credentials and headers, which it gets once it has consented.
     pub(crate) fn request(&self, address: &Address) -> Result<Request<Full<Bytes>>, SendFailure> {
-        let unbuildable = |_| SendFailure::new(AttemptFailure::Unbuildable, "an origin that cannot be sent");
+        let unbuildable =
+            |_| SendFailure::new(AttemptFailure::Unbuildable, "an origin that cannot be sent");
         let mut request = Request::new(Full::default());
         *request.method_mut() = Method::OPTIONS;
         *request.uri_mut() = address.target.clone();
@@ -104,7 +105,9 @@ impl HandshakeClient {
         }
         match rate(headers) {
             Some(rate) => Ok(HandshakeResult::Granted { rate }),
-            None => refused("with a WebHook-Allowed-Rate that is neither * nor a number above zero"),
+            None => {
+                refused("with a WebHook-Allowed-Rate that is neither * nor a number above zero")
+            }
         }
     }
 }

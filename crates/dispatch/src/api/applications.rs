@@ -130,6 +130,7 @@ pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
         created_at,
         labels: Labels::default(),
         portal: PortalAccess::default(),
+        source: None,
     }
 }
 

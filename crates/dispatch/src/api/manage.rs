@@ -47,8 +47,9 @@ pub(crate) async fn rename_application(
     let known = node.application(id).ok_or_else(|| Error::not_found("application"))?;
     let mut application = Application::clone(&known);
     let (slots, labels) = (application.slots, application.labels.clone());
+    let source = application.source.clone();
     ApplicationSettings::named(name).apply(&mut application)?;
-    node.put_application(Application { slots, labels, ..application }).await
+    node.put_application(Application { slots, labels, source, ..application }).await
 }
 
 /// The side that sets something of an endpoint.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use stagger_scheduler::model::{Application, ApplicationId, ExternalId, Labels};
+use stagger_scheduler::model::{
+    Application, ApplicationId, AttributeValue, EventAttributes, ExternalId, Labels,
+};
 use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
@@ -36,19 +38,24 @@ pub(in super::super) struct ApplicationSettings {
     uid: Option<ExternalId>,
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Option<BTreeMap<String, String>>,
+    /// The `source` of its events where they are sent as CloudEvents: a URI reference of at most 512 bytes. Default
+    /// `/v1/applications/` and the id of the application.
+    #[schema(min_length = 1, max_length = 512, example = "https://shop.example/orders")]
+    source: Option<String>,
 }
 
 impl ApplicationSettings {
     /// A name, and the defaults.
     pub(in super::super) fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), slots: None, uid: None, metadata: None }
+        Self { name: name.to_owned(), slots: None, uid: None, metadata: None, source: None }
     }
 
     /// The settings that `application` has.
     pub(in super::super) fn of(application: &Application) -> Self {
         let Labels { uid, metadata } = application.labels.clone();
         let slots = Some(application.slots.get().into());
-        Self { name: application.name.clone(), slots, uid, metadata: Some(metadata) }
+        let (name, source) = (application.name.clone(), application.source.clone());
+        Self { name, slots, uid, metadata: Some(metadata), source }
     }
 
     /// Sets them.
@@ -65,6 +72,9 @@ impl ApplicationSettings {
         };
         let labels = Labels { uid: self.uid, metadata: self.metadata.unwrap_or_default() };
         labels.check()?;
+        let source = self.source.clone().map(|it| ("source".to_owned(), AttributeValue::Text(it)));
+        EventAttributes::new(source)?;
+        application.source = self.source;
         application.labels = labels;
         application.name = self.name;
         Ok(())
@@ -92,6 +102,8 @@ pub(in super::super) struct ApplicationView {
     uid: Option<ExternalId>,
     /// Texts by name, for the caller's own use.
     metadata: BTreeMap<String, String>,
+    /// The `source` of its events, if it has a setting for it.
+    source: Option<String>,
     #[schema(value_type = super::schema::TimestampText)]
     created_at: Timestamp,
 }
@@ -104,6 +116,7 @@ impl From<&Application> for ApplicationView {
             slots: application.slots,
             uid: application.labels.uid.clone(),
             metadata: application.labels.metadata.clone(),
+            source: application.source.clone(),
             created_at: Timestamp(application.created_at),
         }
     }

@@ -167,6 +167,7 @@ impl Sample {
             created_at: self.now,
             labels: Default::default(),
             portal: stagger_scheduler::model::PortalAccess::default(),
+            source: None,
         }
     }
 
@@ -186,6 +187,9 @@ impl Sample {
             ordered: false,
             permanent: Statuses::try_from(vec![422]).unwrap(),
             disable_after: Span::from_secs(5 * 86_400),
+            format: Default::default(),
+            signatures: Default::default(),
+            handshake: true,
             secrets: vec![Secret {
                 kind: SecretKind::Symmetric,
                 key: b"never shown to anybody".to_vec(),
