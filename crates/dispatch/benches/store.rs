@@ -197,6 +197,7 @@ impl Bench {
             created_at: now,
             channels: Vec::new(),
             trace: None,
+            attributes: Default::default(),
         };
         NewMessage { message, payload: self.payload.clone(), endpoints: self.endpoints.clone() }
     }

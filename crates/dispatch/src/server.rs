@@ -16,6 +16,7 @@ use stagger_store::{
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use url::Url;
 
 use crate::access::OperatorFile;
 use crate::api::ApiOptions;
@@ -188,7 +189,10 @@ fn send_options(config: &Config) -> Result<SendOptions, Error> {
     let roots = roots(config)?;
     let (ports, name_servers) = (config.ports.clone(), config.name_servers.clone());
     let proxy = egress_proxy(config)?;
-    Ok(SendOptions { allow_private: config.allow_private, ports, roots, name_servers, proxy })
+    let url = config.public_url.as_deref().and_then(|url| Url::parse(url).ok());
+    let origin = url.and_then(|url| url.host_str().map(str::to_owned));
+    let allow_private = config.allow_private;
+    Ok(SendOptions { allow_private, ports, roots, name_servers, proxy, origin })
 }
 
 /// The proxy with the credentials of its file, if it has one.

@@ -86,7 +86,15 @@ impl DestinationReply {
     pub(crate) fn into_answer(self, latency: Span) -> AttemptAnswer {
         let Self { status, detail, hint, reply } = self;
         let reply = reply.slice(..reply.len().min(REPLY_LIMIT));
-        AttemptAnswer { result: Ok(status), detail, hint, reply, latency, written: true }
+        AttemptAnswer {
+            result: Ok(status),
+            detail,
+            hint,
+            reply,
+            latency,
+            written: true,
+            handshake: None,
+        }
     }
 }
 

@@ -14,6 +14,9 @@ use crate::signer::{HmacSha256, Signer};
 pub(crate) const HMAC: &str = "hmac-sha256";
 pub(crate) const ED25519: &str = "ed25519";
 
+/// The application of the signatures (RFC 9421 section 2.3): none of another protocol passes as one of them.
+const TAG: &str = "webhook";
+
 /// The two header values of a signed request, with a label for each secret: `sig1`, `sig2`, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageSignatures {
@@ -52,6 +55,7 @@ impl Signer {
             list.parameters.insert("created", BareItem::Integer(created));
             list.parameters.insert("keyid", BareItem::String(key.id().to_owned()));
             list.parameters.insert("alg", BareItem::String(key.algorithm().to_owned()));
+            list.parameters.insert("tag", BareItem::String(TAG.to_owned()));
             let base = request.base(covered, &written(&list)?)?;
             let label = format!("sig{}", at + 1);
             inputs.insert(label.clone(), Member::InnerList(list));

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::{Instant, Span};
 use stagger_scheduler::model::{
     Application, ApplicationId, ChannelName, ClosedLink, Endpoint, EndpointAuth, EndpointId,
-    EndpointState, HeaderTemplate, KeyHash, Labels, LinkEnd, Message, PortalAccess, PortalLinkId,
-    Secret, SecretKind, TraceContext,
+    EndpointState, EventAttributes, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
+    PortalAccess, PortalLinkId, Secret, SecretKind, TraceContext,
 };
 use uuid::Uuid;
 
@@ -36,6 +36,7 @@ pub(super) fn of_application(
         labels: Cow::Borrowed(&application.labels),
         retention: application.retention.map(Span::as_nanos),
         portal: Sealer::of_application(application.id, keys).portal(&application.portal)?,
+        source: application.source.clone(),
     })
 }
 
@@ -59,6 +60,7 @@ pub(super) fn application(
         labels: document.labels.into_owned(),
         retention: document.retention.map(Span::from_nanos),
         portal: sealer.open_portal(document.portal)?,
+        source: document.source,
     })
 }
 
@@ -164,7 +166,7 @@ pub(super) fn endpoint(
 
 /// The document of a message: what it has beside its columns, if anything.
 pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable> {
-    if message.trace.is_none() && message.channels.is_empty() {
+    if message.trace.is_none() && message.channels.is_empty() && message.attributes.is_empty() {
         return Ok(None);
     }
     let trace = message.trace.as_ref();
@@ -172,18 +174,26 @@ pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable
         traceparent: trace.map(TraceContext::traceparent),
         tracestate: trace.and_then(|trace| trace.tracestate().map(str::to_owned)),
         channels: Cow::Borrowed(&message.channels),
+        attributes: Cow::Borrowed(&message.attributes),
     })
     .map(Some)
 }
 
-/// The trace and the channels in the document of a message.
-pub(super) fn of_document(
-    text: Option<&str>,
-) -> Result<(Option<TraceContext>, Vec<ChannelName>), Unreadable> {
-    let Some(text) = text else { return Ok((None, Vec::new())) };
-    let MessageDocument { traceparent, tracestate, channels } = read(text)?;
+/// What a message has beside its columns.
+#[derive(Default)]
+pub(super) struct MessageParts {
+    pub(super) trace: Option<TraceContext>,
+    pub(super) channels: Vec<ChannelName>,
+    pub(super) attributes: EventAttributes,
+}
+
+/// The parts in the document of a message.
+pub(super) fn of_document(text: Option<&str>) -> Result<MessageParts, Unreadable> {
+    let Some(text) = text else { return Ok(MessageParts::default()) };
+    let MessageDocument { traceparent, tracestate, channels, attributes } = read(text)?;
     let trace = traceparent.and_then(|parent| TraceContext::parse(&parent, tracestate.as_deref()));
-    Ok((trace, channels.into_owned()))
+    let (channels, attributes) = (channels.into_owned(), attributes.into_owned());
+    Ok(MessageParts { trace, channels, attributes })
 }
 
 /// The document of an endpoint's state.
@@ -209,6 +219,8 @@ struct ApplicationDocument<'a> {
     retention: Option<u64>,
     #[serde(default)]
     portal: PortalDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<String>,
 }
 
 fn has_no_labels(labels: &Labels) -> bool {
@@ -223,6 +235,12 @@ struct MessageDocument<'m> {
     tracestate: Option<String>,
     #[serde(default, skip_serializing_if = "is_empty")]
     channels: Cow<'m, [ChannelName]>,
+    #[serde(default, skip_serializing_if = "has_no_attributes")]
+    attributes: Cow<'m, EventAttributes>,
+}
+
+fn has_no_attributes(attributes: &EventAttributes) -> bool {
+    attributes.is_empty()
 }
 
 fn is_empty(channels: &[ChannelName]) -> bool {
@@ -447,7 +465,7 @@ fn read<'d, T: Deserialize<'d>>(text: &'d str) -> Result<T, Unreadable> {
 
 #[cfg(test)]
 mod tests {
-    use stagger_scheduler::model::{EventFilter, Statuses};
+    use stagger_scheduler::model::{EventFilter, EventFormat, SignatureScheme, Statuses};
 
     use super::*;
     use crate::testing::fixture::{app, application as application_of, endpoint as built, ep};
@@ -462,7 +480,17 @@ mod tests {
         }
         let fields = document["settings"].as_object_mut().unwrap();
         fields.insert("a_later_field".into(), 7.into());
-        for missing in ["description", "events", "channels", "filter", "ordered", "permanent"] {
+        for missing in [
+            "description",
+            "events",
+            "channels",
+            "filter",
+            "ordered",
+            "permanent",
+            "format",
+            "signatures",
+            "handshake",
+        ] {
             assert!(fields.remove(missing).is_some(), "{missing}");
         }
         let read = endpoint(ep(1), app(1), &document.to_string(), &plain).unwrap();
@@ -473,6 +501,9 @@ mod tests {
             filter: None,
             ordered: false,
             permanent: Statuses::default(),
+            format: EventFormat::default(),
+            signatures: SignatureScheme::default(),
+            handshake: false,
             headers: Vec::new(),
             auth: None,
             ..built(1, 1)
@@ -486,10 +517,12 @@ mod tests {
         let text = of_application(&built, &EncryptionKeys::default()).unwrap();
         assert_eq!(application(app(1), &text, &EncryptionKeys::default()).unwrap(), built);
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        assert!(document.as_object_mut().unwrap().remove("portal").is_some());
+        for missing in ["portal", "source"] {
+            assert!(document.as_object_mut().unwrap().remove(missing).is_some());
+        }
         let keys = EncryptionKeys::default();
         let read = application(app(1), &document.to_string(), &keys).unwrap();
-        assert_eq!(read, Application { portal: PortalAccess::default(), ..built });
+        assert_eq!(read, Application { portal: PortalAccess::default(), source: None, ..built });
     }
 
     #[test]

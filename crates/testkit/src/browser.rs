@@ -139,10 +139,7 @@ impl Browser {
             if last == *value {
                 return;
             }
-            self.call(
-                "Page.captureScreenshot",
-                json!({"clip": {"x": 0, "y": 0, "width": 1, "height": 1, "scale": 1}}),
-            );
+            self.draw();
         }
         panic!("{code} is {last} after {MAX_FRAMES} frames, not {value}");
     }
@@ -153,6 +150,46 @@ impl Browser {
         let result = self.call("Runtime.evaluate", params);
         assert!(result.get("exceptionDetails").is_none(), "{code}: {result}");
         result["result"]["value"].clone()
+    }
+
+    /// The value of an expression in a frame of another site, whose address begins with `prefix`; none if there is no such
+    /// frame, or it is not loaded yet.
+    pub fn eval_in_frame(&mut self, prefix: &str, code: &str) -> Option<Value> {
+        let page = self.session.take();
+        let listed = self.call("Target.getTargets", json!({}));
+        let is_frame = |target: &&Value| {
+            target["type"] == "iframe"
+                && target["url"].as_str().is_some_and(|url| url.starts_with(prefix))
+        };
+        let found = listed["targetInfos"].as_array().and_then(|all| all.iter().find(is_frame));
+        let value = found.map(|target| {
+            let attach = json!({"targetId": target["targetId"], "flatten": true});
+            let session = self.call("Target.attachToTarget", attach)["sessionId"].clone();
+            self.session = session.as_str().map(str::to_owned);
+            let loaded = format!("document.readyState === 'complete' ? ({code}) : null");
+            let value = self.eval(&loaded);
+            self.session = None;
+            self.call("Target.detachFromTarget", json!({"sessionId": session}));
+            value
+        });
+        self.session = page;
+        value.filter(|value| !value.is_null())
+    }
+
+    /// Draws the page until an expression in a frame has a value, as [`eval_in_frame`](Self::eval_in_frame) says.
+    pub fn until_in_frame(&mut self, prefix: &str, code: &str) -> Value {
+        for _ in 0..MAX_FRAMES {
+            if let Some(value) = self.eval_in_frame(prefix, code) {
+                return value;
+            }
+            self.draw();
+        }
+        panic!("{code} has no value in a frame of {prefix}");
+    }
+
+    /// Lets pages run scripts, or none.
+    pub fn allow_scripts(&mut self, allowed: bool) {
+        self.call("Emulation.setScriptExecutionDisabled", json!({"value": !allowed}));
     }
 
     /// Presses and releases a key.
@@ -190,6 +227,12 @@ impl Browser {
     /// Elements of the page whose text is hard to read: less contrast than 4.5 (WCAG 2.2, 1.4.3).
     pub fn pale(&mut self) -> Value {
         self.eval(PALE)
+    }
+
+    /// Draws a frame.
+    fn draw(&mut self) {
+        let clip = json!({"x": 0, "y": 0, "width": 1, "height": 1, "scale": 1});
+        self.call("Page.captureScreenshot", json!({"clip": clip}));
     }
 
     fn read(&mut self) -> Value {

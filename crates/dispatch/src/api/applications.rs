@@ -131,6 +131,7 @@ pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
         labels: Labels::default(),
         portal: PortalAccess::default(),
         retention: None,
+        source: None,
     }
 }
 

@@ -65,7 +65,7 @@ impl FromRequest<Api> for RawBytes {
 }
 
 /// The whole body. One that says at its beginning that it is too long is not read at all.
-async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Problem> {
+pub(super) async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Problem> {
     let told = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if told.is_some_and(|length: u64| usize::try_from(length).map_or(true, |len| len > limit)) {
         return Err(Problem::too_large("the body", limit));
@@ -80,7 +80,7 @@ async fn read(headers: &HeaderMap, body: Body, limit: usize) -> Result<Bytes, Pr
 }
 
 /// JSON must say that it is JSON, as other types can be sent from foreign pages without asking.
-fn wants_json(headers: &HeaderMap) -> Result<(), Problem> {
+pub(super) fn wants_json(headers: &HeaderMap) -> Result<(), Problem> {
     let told = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
     let end = told.iter().position(|byte| *byte == b';').unwrap_or(told.len());
     let essence = told[..end].trim_ascii().to_ascii_lowercase();

@@ -48,9 +48,9 @@ pub(crate) async fn rename_application(
     let known = node.application(id).ok_or_else(|| Error::not_found("application"))?;
     let mut application = Application::clone(&known);
     let (slots, labels) = (application.slots, application.labels.clone());
-    let retention = application.retention;
+    let (retention, source) = (application.retention, application.source.clone());
     ApplicationSettings::named(name).apply(&mut application, node.retention())?;
-    node.put_application(Application { slots, labels, retention, ..application }).await
+    node.put_application(Application { slots, labels, retention, source, ..application }).await
 }
 
 /// The side that sets something of an endpoint.

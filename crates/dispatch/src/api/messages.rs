@@ -8,16 +8,19 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use stagger_scheduler::model::{ChannelName, EventType, IdempotencyKey, MessageId};
+use stagger_scheduler::model::{
+    AttributeValue, ChannelName, EventAttributes, EventType, IdempotencyKey, MessageId,
+};
 
 use super::auth::{OwnMessage, Tenant};
 use super::body::{JsonBytes, RawBytes};
+use super::cloud_events::MessageBody;
 use super::problem::Problem;
 use super::query::{EventTypeQuery, MessageQuery, ValidQuery};
 use super::state::Api;
 use super::trace::{TraceHeaders, trace_of, trace_of_headers};
 use super::wire::{AcceptedBatch, AcceptedMessage, MessageView, NewBatch, NewMessage, PageOf};
-use super::{body, openapi};
+use super::{body, cloud_events, openapi};
 use crate::Error;
 use crate::node::Submission;
 
@@ -33,6 +36,9 @@ const KEY: &str = "idempotency_key";
 
 /// Accepts a message: it is on disk when the reply comes, and is delivered at least once to every
 /// endpoint that wants its type.
+///
+/// A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with `ce-`) and in structured mode
+/// (`application/cloudevents+json`). Its source and id are its idempotency key.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages", tag = "messages",
     params(openapi::ApplicationPath, openapi::IdempotencyKeyHeader, TraceHeaders),
@@ -47,10 +53,21 @@ pub(super) async fn send_message(
     State(api): State<Api>,
     tenant: Tenant,
     headers: HeaderMap,
-    JsonBytes(body): JsonBytes,
+    body: MessageBody,
 ) -> Result<(StatusCode, axum::Json<AcceptedMessage>), Problem> {
-    let mut message: NewMessage<'_> = body::json(&body)?;
     let key = header_key(&headers)?;
+    let body = match body {
+        MessageBody::Own(body) => body,
+        MessageBody::Event(_) if key.is_some() => {
+            let bound = "left out: id and source of an event are its key";
+            return Err(Problem::refused(IDEMPOTENCY_KEY.into(), key.unwrap_or_default(), bound));
+        }
+        MessageBody::Event(mut event) => {
+            event.trace = event.trace.or_else(|| trace_of_headers(&headers));
+            return accept_one(&api, &tenant, *event).await;
+        }
+    };
+    let mut message: NewMessage<'_> = body::json(&body)?;
     if key.is_some() && message.idempotency_key.is_some() {
         let value = message.idempotency_key.unwrap_or_default();
         let bound = "left out beside the header Idempotency-Key";
@@ -88,6 +105,7 @@ pub(super) async fn send_raw_message(
         key: header_key(&headers)?.map(str::parse).transpose()?,
         channels: query.channels()?,
         trace: trace_of_headers(&headers),
+        attributes: EventAttributes::default(),
     };
     accept_one(&api, &tenant, submission).await
 }
@@ -98,6 +116,8 @@ pub(super) async fn send_raw_message(
 /// them or none. A larger batch is stored in steps of that size, so that others do not wait for all of it.
 /// A refusal then tells how many messages are accepted; the batch can be sent again if its messages have
 /// idempotency keys.
+///
+/// A batch of CloudEvents events (`application/cloudevents-batch+json`) is accepted too.
 #[utoipa::path(
     post, path = "/v1/applications/{app}/messages/batch", tag = "messages",
     params(openapi::ApplicationPath, TraceHeaders),
@@ -115,16 +135,21 @@ pub(super) async fn send_batch(
     headers: HeaderMap,
     JsonBytes(body): JsonBytes,
 ) -> Result<(StatusCode, axum::Json<AcceptedBatch>), Problem> {
-    let batch: NewBatch<'_> = body::json(&body)?;
-    let count = batch.messages.len();
-    if !(1..=MAX_BATCH).contains(&count) {
-        return Err(Error::invalid("messages", count, "1 to 1000 messages").into());
-    }
-    tenant.count(&api, count - 1)?;
-    let one =
-        |(at, message)| submission(&api, message).map_err(|problem: Problem| problem.within(at));
-    let submissions: Result<Vec<_>, Problem> = batch.messages.iter().enumerate().map(one).collect();
-    let mut submissions = submissions?;
+    let events = cloud_events::batch(&headers, &body, api.options().max_payload).transpose()?;
+    let mut submissions = match events {
+        Some(events) => {
+            count_batch(&api, &tenant, events.len())?;
+            events
+        }
+        None => {
+            let batch: NewBatch<'_> = body::json(&body)?;
+            count_batch(&api, &tenant, batch.messages.len())?;
+            let one = |(at, message)| {
+                submission(&api, message).map_err(|problem: Problem| problem.within(at))
+            };
+            batch.messages.iter().enumerate().map(one).collect::<Result<Vec<_>, Problem>>()?
+        }
+    };
     let of_all = trace_of_headers(&headers);
     for given in submissions.iter_mut().filter(|given| given.trace.is_none()) {
         given.trace.clone_from(&of_all);
@@ -223,6 +248,14 @@ pub(super) async fn delete_payload(
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Checks the number of messages in a batch, and takes a token for each beyond the first.
+fn count_batch(api: &Api, tenant: &Tenant, count: usize) -> Result<(), Problem> {
+    if !(1..=MAX_BATCH).contains(&count) {
+        return Err(Error::invalid("messages", count, "1 to 1000 messages").into());
+    }
+    tenant.count(api, count - 1)
+}
+
 async fn accept_one(
     api: &Api,
     tenant: &Tenant,
@@ -262,7 +295,8 @@ fn refuse_other_twins(submissions: &[Submission]) -> Result<(), Problem> {
         let (first_at, first) = *seen.entry(key.as_str()).or_insert((at, given));
         let is_same = first.event_type == given.event_type
             && first.payload == given.payload
-            && first.channels == given.channels;
+            && first.channels == given.channels
+            && first.attributes == given.attributes;
         if !is_same {
             let detail = format!(
                 "the idempotency key is that of messages[{first_at}], which has other contents; nothing is accepted"
@@ -283,6 +317,8 @@ async fn refuse_another(api: &Api, id: MessageId, given: &Submission) -> Result<
     let is_same = first.event_type == given.event_type
         && first.content_type == given.content_type
         && first.channels == given.channels
+        && first.attributes
+            == given.attributes.clone().with_source(first.attributes.text("source"))
         && payload == given.payload;
     if is_same {
         return Ok(());
@@ -297,6 +333,9 @@ fn submission(api: &Api, message: &NewMessage<'_>) -> Result<Submission, Problem
     if payload.len() > limit {
         return Err(Problem::too_large("the payload", limit).at("payload"));
     }
+    let attributes = message.attributes.iter().flatten();
+    let attributes =
+        attributes.map(|(name, text)| (name.clone(), AttributeValue::Text(text.clone())));
     Ok(Submission {
         event_type: event_type(&message.event_type)?,
         // A copy: one small message of a large batch would keep all of its body.
@@ -305,6 +344,7 @@ fn submission(api: &Api, message: &NewMessage<'_>) -> Result<Submission, Problem
         key: message.idempotency_key.as_deref().map(str::parse::<IdempotencyKey>).transpose()?,
         channels: ChannelName::set(message.channels.clone().unwrap_or_default())?,
         trace: trace_of(message.traceparent.as_deref(), message.tracestate.as_deref()),
+        attributes: EventAttributes::new(attributes)?,
     })
 }
 

@@ -8,6 +8,7 @@ mod applications;
 mod audit;
 mod auth;
 mod body;
+mod cloud_events;
 mod deliveries;
 mod endpoints;
 mod export;

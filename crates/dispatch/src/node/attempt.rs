@@ -221,6 +221,7 @@ mod tests {
             created_at: Instant::ORIGIN,
             channels: Vec::new(),
             trace: None,
+            attributes: Default::default(),
         };
         CachedMessage { message: Arc::new(message), payload: vec![7; size].into() }
     }

@@ -88,8 +88,7 @@ impl Intake {
         let text = format!(r#"{{"type":"{TEST}","data":{{"endpoint":"{id}"}}}}"#);
         let event_type: EventType = TEST.parse()?;
         let content_type = JSON.to_owned();
-        let (payload, key, channels, trace) = (text.into(), None, Vec::new(), None);
-        let message = Submission { event_type, payload, content_type, key, channels, trace };
+        let message = Submission { content_type, ..Submission::json(event_type, text) };
         let accepted = self.commit(Receivers::Only(id), vec![message]).await?;
         accepted
             .first()

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use stagger::Instant;
 use stagger_scheduler::OperationalEvent;
 use stagger_scheduler::model::{
-    ApplicationId, DeliveryEnding, Disabled, Endpoint, EndpointId, EventType, Message, MessageId,
-    NewMessage,
+    ApplicationId, DeliveryEnding, Disabled, Endpoint, EndpointId, EventAttributes, EventType,
+    Message, MessageId, NewMessage,
 };
 use stagger_store::Settlement;
 use stagger_text::Timestamp;
@@ -65,6 +65,7 @@ impl EventMaker {
             created_at: now,
             channels: Vec::new(),
             trace: None,
+            attributes: EventAttributes::default(),
         };
         Ok(Some(NewMessage { message, payload, endpoints }))
     }

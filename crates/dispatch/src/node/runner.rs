@@ -138,8 +138,10 @@ impl Runner {
         if answer.result == Err(AttemptFailure::Local) {
             self.report_not_made(now, answer.detail.as_deref());
         }
-        if answer.result == Err(AttemptFailure::Token) {
-            self.instruments.token_failed();
+        if matches!(answer.result, Err(AttemptFailure::Token | AttemptFailure::Handshake)) {
+            if answer.result == Err(AttemptFailure::Token) {
+                self.instruments.token_failed();
+            }
             let (endpoint, detail) = (launch.endpoint, answer.detail.as_deref());
             tracing::info!(%endpoint, detail, "attempt not sent, endpoint held back");
         }

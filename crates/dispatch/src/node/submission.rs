@@ -5,8 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use stagger::Instant;
 use stagger_scheduler::model::{
-    ApplicationId, ChannelName, EndpointId, EventType, IdempotencyKey, Message, MessageId,
-    NewMessage, TraceContext,
+    ApplicationId, ChannelName, EndpointId, EventAttributes, EventType, IdempotencyKey, Message,
+    MessageId, NewMessage, TraceContext,
 };
 
 use super::directory::Directory;
@@ -37,6 +37,8 @@ pub struct Submission {
     pub channels: Vec<ChannelName>,
     /// The trace of its producer, which the attempts continue.
     pub trace: Option<TraceContext>,
+    /// Its attributes as an event.
+    pub attributes: EventAttributes,
 }
 
 /// Names messages, and chooses their receivers.
@@ -115,10 +117,12 @@ impl ReceiverChoice {
 
     /// The messages with their receivers, as the directory has them now.
     pub(super) fn addressed(&self, wanted: &IntakeRequest) -> Result<Vec<NewMessage>, Error> {
+        let mut source = None;
         let (application, receivers) = match wanted.to {
             Receivers::Of(application) => {
                 let messages = wanted.messages.iter().map(|(_, message)| message.routed());
                 let receivers = self.directory.fan_out(application, messages);
+                source = self.directory.application(application).and_then(|it| it.source.clone());
                 (application, receivers.ok_or_else(|| Error::not_found("application"))?)
             }
             Receivers::Only(id) => {
@@ -129,7 +133,9 @@ impl ReceiverChoice {
         };
         let made = wanted.messages.iter().zip(receivers);
         let named = |((id, message), to): (&(MessageId, Submission), _)| {
-            message.named(*id, application, wanted.now, to)
+            let mut new = message.named(*id, application, wanted.now, to);
+            new.message.attributes = new.message.attributes.with_source(source.as_deref());
+            new
         };
         Ok(made.map(named).collect())
     }
@@ -147,7 +153,8 @@ impl Submission {
     #[must_use]
     pub fn json(event_type: EventType, payload: impl Into<Bytes>) -> Self {
         let (payload, content_type) = (payload.into(), JSON.to_owned());
-        Self { event_type, payload, content_type, key: None, channels: Vec::new(), trace: None }
+        let (channels, attributes) = (Vec::new(), EventAttributes::default());
+        Self { event_type, payload, content_type, key: None, channels, trace: None, attributes }
     }
 
     pub(super) fn routed(&self) -> Routed<'_> {
@@ -162,7 +169,8 @@ impl Submission {
         now: Instant,
         endpoints: Vec<EndpointId>,
     ) -> NewMessage {
-        let Self { event_type, payload, content_type, key, channels, trace } = self.clone();
+        let Self { event_type, payload, content_type, key, channels, trace, attributes } =
+            self.clone();
         let (size, created_at) = (payload.len(), now);
         let message = Message {
             id,
@@ -174,6 +182,7 @@ impl Submission {
             created_at,
             channels,
             trace,
+            attributes,
         };
         NewMessage { message, payload, endpoints }
     }

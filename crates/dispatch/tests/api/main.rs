@@ -1,6 +1,8 @@
 //! The API as a client sees it: a real node with a store in memory, behind a real socket.
 
 mod authentication;
+mod clients;
+mod cloud_events;
 mod document;
 mod export;
 mod labels;

@@ -75,7 +75,8 @@ pub(crate) fn endpoint(application: ApplicationId, n: u128, url: &str) -> Endpoi
 }
 
 pub(crate) fn sender() -> Sender {
-    Sender::new(SendOptions { allow_private: true, ..SendOptions::default() })
+    let origin = Some("hooks.example".to_owned());
+    Sender::new(SendOptions { allow_private: true, origin, ..SendOptions::default() })
         .expect("no certificates")
 }
 

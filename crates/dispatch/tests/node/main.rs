@@ -3,6 +3,7 @@
 
 mod endings;
 mod fixture;
+mod handshakes;
 mod journey;
 mod metrics;
 mod retries;

@@ -1,5 +1,6 @@
 //! A node with everything in it, and a browser's requests to its pages.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -169,6 +170,7 @@ fn application() -> Application {
         labels: Default::default(),
         portal: PortalAccess::default(),
         retention: None,
+        source: None,
     }
 }
 
@@ -250,4 +252,10 @@ async fn exchange(address: SocketAddr, line: &str, fields: &[&str], body: &str) 
     let (head, body) = reply.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     Reply { status, head: head.into(), body: body.into() }
+}
+
+/// The paths of the routes in the source of a router.
+pub(crate) fn paths_in(source: &str) -> BTreeSet<&str> {
+    let calls = source.split("route(").skip(1);
+    calls.filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next()).collect()
 }

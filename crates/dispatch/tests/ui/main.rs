@@ -9,5 +9,6 @@ mod pages;
 mod portal;
 mod portal_browser;
 mod portal_fixture;
+mod portal_frame;
 mod portal_routes;
 mod roles;

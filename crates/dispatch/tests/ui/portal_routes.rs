@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use stagger::Span;
 use stagger_dispatch::ui::UiOptions;
 
-use crate::fixture::{API_KEY, Reply, call, get, post};
+use crate::fixture::{API_KEY, Reply, call, get, paths_in, post};
 use crate::portal_fixture::{OWN_KEY, Portals, cookie, now, token};
 
 /// The routes by method, and whether they take more than reading. Leaving is the last, because it ends the session.
@@ -39,11 +39,7 @@ const OPEN: [&str; 1] = ["/portal/assets/{name}"];
 #[test]
 fn a_route_of_the_portal_was_not_tried_by_every_identity() {
     let source = include_str!("../../src/ui/portal/router.rs");
-    let found: BTreeSet<&str> = source
-        .split("route(")
-        .skip(1)
-        .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
-        .collect();
+    let found = paths_in(source);
     let tried: BTreeSet<&str> = ROUTES.iter().map(|(_, path, _)| *path).chain(OPEN).collect();
     assert_eq!(found, tried);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stagger_dispatch::access::Role;
 
-use crate::fixture::{Fixture, Operators, get, post};
+use crate::fixture::{Fixture, Operators, get, paths_in, post};
 
 /// The header with the session of whoever has this key.
 async fn sign_in(address: std::net::SocketAddr, key: &str) -> String {
@@ -53,11 +53,7 @@ const OPEN: [&str; 4] = ["/ui/assets/{name}", "/ui/{*rest}", "/ui/sign-out", "/u
 #[test]
 fn a_route_of_the_page_was_not_tried_by_every_role() {
     let source = include_str!("../../src/ui/router.rs");
-    let found: BTreeSet<&str> = source
-        .split("route(")
-        .skip(1)
-        .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
-        .collect();
+    let found = paths_in(source);
     let tried: BTreeSet<&str> = ROUTES.iter().map(|(_, path, _)| *path).chain(OPEN).collect();
     assert_eq!(found, tried);
 }

@@ -57,6 +57,16 @@ impl EventAttributes {
         Ok(Self(attributes))
     }
 
+    /// The same, with this source where none was given.
+    #[must_use]
+    pub fn with_source(mut self, source: Option<&str>) -> Self {
+        if let Some(source) = source {
+            let text = || AttributeValue::Text(source.to_owned());
+            self.0.entry("source".to_owned()).or_insert_with(text);
+        }
+        self
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -127,7 +137,10 @@ fn check(name: &str, value: &AttributeValue) -> Result<(), ConfigError> {
 }
 
 fn wrong(name: &str, value: &dyn fmt::Display, bound: &str) -> ConfigError {
-    ConfigError::new("attributes", format!("{name}: {value}"), format!("{name} with {bound}"))
+    match TEXTS.into_iter().find(|known| *known == name) {
+        Some(known) => ConfigError::new(known, value, bound),
+        None => ConfigError::new("attributes", format!("{name}: {value}"), bound),
+    }
 }
 
 const fn is_noncharacter(c: char) -> bool {

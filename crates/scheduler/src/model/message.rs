@@ -34,6 +34,8 @@ pub struct Application {
     pub portal: PortalAccess,
     /// The time for which its finished messages are kept, if that is shorter than the node's.
     pub retention: Option<Span>,
+    /// The source of its events, a URI reference, where a message names none.
+    pub source: Option<String>,
 }
 
 impl Application {
@@ -47,7 +49,8 @@ impl Application {
     ) -> Self {
         let (name, keys) = (name.into(), Vec::new());
         let (labels, portal) = (Labels::default(), PortalAccess::default());
-        Self { id, name, keys, slots, created_at, labels, portal, retention: None }
+        let (retention, source) = (None, None);
+        Self { id, name, keys, slots, created_at, labels, portal, retention, source }
     }
 }
 

@@ -14,13 +14,13 @@ use stagger_testkit::{highest, lowest};
 use crate::fixture::{APP, answer, at, endpoint, endpoint_id, message, slots};
 
 /// A scheduler with one endpoint, and its inputs.
-struct World {
-    scheduler: Scheduler,
-    now: Instant,
+pub(crate) struct World {
+    pub(crate) scheduler: Scheduler,
+    pub(crate) now: Instant,
 }
 
 impl World {
-    fn of(endpoints: &[Endpoint]) -> Self {
+    pub(crate) fn of(endpoints: &[Endpoint]) -> Self {
         let mut scheduler = Scheduler::new(slots(1_000));
         for endpoint in endpoints {
             scheduler.put_endpoint(at(0), endpoint, None);
@@ -28,7 +28,7 @@ impl World {
         Self { scheduler, now: at(0) }
     }
 
-    fn add(&mut self, endpoint: u128, messages: impl IntoIterator<Item = u128>) {
+    pub(crate) fn add(&mut self, endpoint: u128, messages: impl IntoIterator<Item = u128>) {
         for n in messages {
             let delivery = Delivery::new(message(n), endpoint_id(endpoint), APP, self.now);
             self.scheduler.add(self.now, &delivery);
@@ -47,7 +47,7 @@ impl World {
     }
 
     /// All that can be launched now.
-    fn launches(&mut self) -> Vec<Launch> {
+    pub(crate) fn launches(&mut self) -> Vec<Launch> {
         std::iter::from_fn(|| match self.next() {
             NextLaunch::Send(launch) => Some(launch),
             _ => None,
@@ -55,14 +55,14 @@ impl World {
         .collect()
     }
 
-    fn wait(&mut self) -> Instant {
+    pub(crate) fn wait(&mut self) -> Instant {
         match self.next() {
             NextLaunch::Until(until) => until,
             other => panic!("{other:?} instead of a wait"),
         }
     }
 
-    fn settle(&mut self, launch: Launch, answer: AttemptAnswer) -> SettledAttempt {
+    pub(crate) fn settle(&mut self, launch: Launch, answer: AttemptAnswer) -> SettledAttempt {
         self.scheduler
             .settle(self.now, launch, answer, &mut highest())
             .expect("its delivery is there")
@@ -82,7 +82,7 @@ impl World {
         self.scheduler.view(self.now, endpoint_id(endpoint)).expect("it was put")
     }
 
-    fn pass(&mut self, span: Span) {
+    pub(crate) fn pass(&mut self, span: Span) {
         self.now = self.now + span;
     }
 }

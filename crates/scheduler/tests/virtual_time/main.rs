@@ -4,6 +4,7 @@
 mod cases;
 mod crashes;
 mod fixture;
+mod handshake;
 mod receiver;
 mod retries;
 mod scenarios;

@@ -38,11 +38,11 @@ async fn ask(reaction: Reaction) -> AttemptAnswer {
     send(&sender(), &endpoint(&server.url("/hook"))).await
 }
 
-fn field<'s>(seen: &'s SeenRequest, name: &str) -> &'s str {
+pub(crate) fn field<'s>(seen: &'s SeenRequest, name: &str) -> &'s str {
     seen.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
-fn wall() -> u64 {
+pub(crate) fn wall() -> u64 {
     StdTime::wall().duration_since(UNIX_EPOCH).expect("after it").as_secs()
 }
 

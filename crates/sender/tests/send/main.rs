@@ -7,4 +7,6 @@ mod certificates;
 mod egress_proxy;
 mod endpoint;
 mod guard;
+mod handshake;
+mod message_signatures;
 mod speed;

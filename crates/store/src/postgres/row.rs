@@ -10,6 +10,7 @@ use tokio_postgres::types::FromSql;
 use uuid::Uuid;
 
 use super::statement::DbError;
+use crate::document::MessageParts;
 pub(super) use crate::encoding::{
     ATTEMPT, DELIVERY, MESSAGE, from_instant, from_size, from_span, instant, span,
 };
@@ -24,7 +25,7 @@ pub(super) fn message(row: &Row) -> Result<Message, DbError> {
 /// The message whose columns begin at `at`.
 pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
     let key = get::<Option<&str>>(row, at + 3)?.map(str::parse::<IdempotencyKey>).transpose()?;
-    let (trace, channels) = document::of_document(get(row, at + 7)?)?;
+    let MessageParts { trace, channels, attributes } = document::of_document(get(row, at + 7)?)?;
     Ok(Message {
         id: message_id(row, at)?,
         application: application_id(row, at + 1)?,
@@ -35,6 +36,7 @@ pub(super) fn message_at(row: &Row, at: usize) -> Result<Message, DbError> {
         created_at: instant(get(row, at + 6)?),
         channels,
         trace,
+        attributes,
     })
 }
 

@@ -11,6 +11,7 @@ use stagger_scheduler::model::{
 };
 use uuid::Uuid;
 
+use crate::document::MessageParts;
 pub(super) use crate::encoding::{
     ATTEMPT, DELIVERY, MESSAGE, from_instant, from_size, from_span, instant, span,
 };
@@ -20,7 +21,8 @@ use crate::{Error, document, encoding};
 /// The message of a row.
 pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     let key = row.get_ref(3)?.as_str_or_null()?.map(str::parse).transpose().map_err(broken)?;
-    let (trace, channels) = document::of_document(row.get_ref(7)?.as_str_or_null()?)?;
+    let MessageParts { trace, channels, attributes } =
+        document::of_document(row.get_ref(7)?.as_str_or_null()?)?;
     Ok(Message {
         id: message_id(row, 0)?,
         application: application_id(row, 1)?,
@@ -31,6 +33,7 @@ pub(super) fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
         created_at: instant(row.get(6)?),
         channels,
         trace,
+        attributes,
     })
 }
 

@@ -7,11 +7,12 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, ChannelName, ClientAuthStyle, ClientIdentity,
-    ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
-    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
+    Application, ApplicationId, AttemptFailure, AttributeValue, ChannelName, ClientAuthStyle,
+    ClientIdentity, ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
+    DeliveryState, Endpoint, EndpointAuth, EndpointDestination, EndpointId, EventAttributes,
+    EventFilter, EventFormat, HeaderTemplate, KafkaDestination, KeyHash, Labels, LinkEnd, Message,
     MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId, Recovery, Secret,
-    SecretKind, SecretText, Statuses, TraceContext,
+    SecretKind, SecretText, SignatureScheme, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -59,6 +60,7 @@ pub fn application(n: u64) -> Application {
             ],
         },
         retention: Some(Span::from_secs(7 * 24 * 60 * 60)),
+        source: Some("https://shop.example/orders".into()),
     }
 }
 
@@ -100,6 +102,13 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         permanent: Statuses::try_from(vec![422, 400]).expect("it is valid"),
         disable_after: Span::from_secs(432_000),
         labels: labels(n),
+        format: EventFormat::CloudEventsStructured,
+        signatures: SignatureScheme::Both,
+        handshake: true,
+        destination: Some(EndpointDestination::Kafka(KafkaDestination {
+            topic: "orders".into(),
+            key: Some("{event.type}".into()),
+        })),
         secrets: vec![
             secret(SecretKind::Symmetric, Some(at(5))),
             secret(SecretKind::Asymmetric, None),
@@ -168,10 +177,28 @@ pub fn message(n: u64, of: u64, endpoints: &[u64]) -> NewMessage {
                 Vec::new()
             },
             trace: n.is_multiple_of(3).then(|| trace(n)),
+            attributes: if n.is_multiple_of(7) {
+                attributes(n)
+            } else {
+                EventAttributes::default()
+            },
         },
         payload,
         endpoints: endpoints.iter().map(|n| ep(*n)).collect(),
     }
+}
+
+/// Attributes of each type.
+fn attributes(n: u64) -> EventAttributes {
+    let text = |text: String| AttributeValue::Text(text);
+    EventAttributes::new([
+        ("id".into(), text(format!("A-{n}"))),
+        ("source".into(), text("/shop".into())),
+        ("subject".into(), text("\u{e4} \"1\"".into())),
+        ("sampled".into(), AttributeValue::Boolean(true)),
+        ("rank".into(), AttributeValue::Integer(-7)),
+    ])
+    .expect("they are valid")
 }
 
 /// The labels of thing `n`.

@@ -5,7 +5,9 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use stagger::Span;
-use stagger_scheduler::model::{Application, ApplicationId, ExternalId, Labels};
+use stagger_scheduler::model::{
+    Application, ApplicationId, AttributeValue, EventAttributes, ExternalId, Labels,
+};
 use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
@@ -44,12 +46,23 @@ pub(in super::super) struct ApplicationSettings {
     /// node.
     #[schema(example = "7d")]
     retention: Option<String>,
+    /// The `source` of its events where they are sent as CloudEvents: a URI reference of at most 512 bytes. Default
+    /// `/v1/applications/` and the id of the application.
+    #[schema(min_length = 1, max_length = 512, example = "https://shop.example/orders")]
+    source: Option<String>,
 }
 
 impl ApplicationSettings {
     /// A name, and the defaults.
     pub(in super::super) fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), slots: None, uid: None, metadata: None, retention: None }
+        Self {
+            name: name.to_owned(),
+            slots: None,
+            uid: None,
+            metadata: None,
+            retention: None,
+            source: None,
+        }
     }
 
     /// The settings that `application` has.
@@ -57,7 +70,8 @@ impl ApplicationSettings {
         let Labels { uid, metadata } = application.labels.clone();
         let slots = Some(application.slots.get().into());
         let retention = application.retention.map(span::text);
-        Self { name: application.name.clone(), slots, uid, metadata: Some(metadata), retention }
+        let (name, source) = (application.name.clone(), application.source.clone());
+        Self { name, slots, uid, metadata: Some(metadata), retention, source }
     }
 
     /// Sets them. `most` is the retention of the node.
@@ -83,6 +97,9 @@ impl ApplicationSettings {
         if given != application.retention.map(span::text).as_deref() {
             application.retention = given.map(|text| retention_within(text, most)).transpose()?;
         }
+        let source = self.source.clone().map(|it| ("source".to_owned(), AttributeValue::Text(it)));
+        EventAttributes::new(source)?;
+        application.source = self.source;
         application.labels = labels;
         application.name = self.name;
         Ok(())
@@ -119,6 +136,8 @@ pub(in super::super) struct ApplicationView {
     metadata: BTreeMap<String, String>,
     /// The time for which its finished messages are kept, if that is not the node's.
     retention: Option<String>,
+    /// The `source` of its events, if it has a setting for it.
+    source: Option<String>,
     #[schema(value_type = super::schema::TimestampText)]
     created_at: Timestamp,
 }
@@ -132,6 +151,7 @@ impl From<&Application> for ApplicationView {
             uid: application.labels.uid.clone(),
             metadata: application.labels.metadata.clone(),
             retention: application.retention.map(span::text),
+            source: application.source.clone(),
             created_at: Timestamp(application.created_at),
         }
     }

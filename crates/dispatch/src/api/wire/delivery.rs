@@ -1,6 +1,7 @@
 //! Messages, deliveries, attempts and replays in JSON.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -52,6 +53,10 @@ pub(in super::super) struct NewMessage<'b> {
     #[serde(borrow)]
     #[schema(value_type = Option<String>, example = "vendor=00f067aa0ba902b7")]
     pub(in super::super) tracestate: Option<Cow<'b, str>>,
+    /// Its attributes as a CloudEvents event: `id`, `source`, `subject`, `time`, `dataschema` and extensions, at most 20 of
+    /// 512 bytes each. They are sent to endpoints whose `format` is one of CloudEvents.
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
+    pub(in super::super) attributes: Option<BTreeMap<String, String>>,
 }
 
 /// Several messages, accepted all or none.
@@ -115,10 +120,13 @@ pub(in super::super) struct MessageView {
     /// The trace of its producer, which its attempts continue.
     #[schema(value_type = Option<TraceParentText>)]
     traceparent: Option<String>,
+    /// Its attributes as a CloudEvents event, besides those that every message has.
+    attributes: BTreeMap<String, String>,
 }
 
 impl From<&Message> for MessageView {
     fn from(message: &Message) -> Self {
+        let attributes = message.attributes.iter();
         Self {
             id: message.id,
             event_type: message.event_type.as_str().to_owned(),
@@ -128,6 +136,7 @@ impl From<&Message> for MessageView {
             created_at: Timestamp(message.created_at),
             channels: message.channels.clone(),
             traceparent: message.trace.as_ref().map(ToString::to_string),
+            attributes: attributes.map(|(name, it)| (name.to_owned(), it.to_string())).collect(),
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use serde_json::{Value, json};
-use stagger_scheduler::model::{AttemptFailure, DeliveryEnding, DeliveryState, Disabled};
+use stagger_scheduler::model::{
+    AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EventFormat, SignatureScheme,
+};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -271,6 +273,20 @@ words!(
     /// A verdict's name.
     VerdictName as "Verdict", "What an attempt's outcome means for what happens next.",
     ["ok", "transient", "throttled", "unprocessed", "permanent", "cancelled"]
+);
+
+words!(
+    /// A format's name.
+    FormatName as "Format",
+    "The format of an endpoint's attempts: the payload as it came, or a CloudEvents event with its attributes in headers \
+     (binary) or in one JSON object with the payload (structured).",
+    EventFormat::ALL.map(EventFormat::name)
+);
+words!(
+    /// A signature scheme's name.
+    SignaturesName as "Signatures",
+    "The signatures of an endpoint's attempts: those of Standard Webhooks, HTTP Message Signatures (RFC 9421), or both.",
+    SignatureScheme::ALL.map(SignatureScheme::name)
 );
 
 /// The schema of a merge patch over settings of this schema: nothing is required, and settings that

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use stagger::{Instant, Span};
 use stagger_scheduler::model::{Endpoint, HeaderTemplate, Secret, SecretKind};
-use stagger_sender::{generate_secret, parse_secret, public_key_text, secret_text};
+use stagger_sender::{generate_secret, key_id, parse_secret, public_key_text, secret_text};
 use stagger_text::Timestamp;
 use url::Url;
 use utoipa::ToSchema;
@@ -92,6 +92,8 @@ pub(in super::super) struct SecretView {
     /// The public key with which receivers verify an ed25519 signature; an HMAC is verified with
     /// the secret itself.
     public_key: Option<String>,
+    /// Its name in HTTP Message Signatures (`keyid`).
+    key_id: Option<String>,
     /// The time at which it stops signing, if it was replaced.
     #[schema(value_type = Option<TimestampText>)]
     until: Option<Timestamp>,
@@ -102,6 +104,7 @@ impl From<&Secret> for SecretView {
         Self {
             secret: secret_text(secret),
             public_key: public_key_text(secret),
+            key_id: key_id(secret),
             until: secret.until.map(Timestamp),
         }
     }

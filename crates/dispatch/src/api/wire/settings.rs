@@ -21,7 +21,7 @@ use super::auth::{AuthSettings, AuthView};
 use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{
     ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText,
-    SecretText, SpanText, TimestampText,
+    FormatName, SecretText, SignaturesName, SpanText, TimestampText,
 };
 use super::secret;
 use super::secret::{HeaderValue, Headers};
@@ -103,6 +103,15 @@ pub(in super::super) struct EndpointSettings {
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Option<BTreeMap<String, String>>,
     auth: Option<AuthSettings>,
+    /// The format in which it gets messages: default `plain`, the payload as it came.
+    #[schema(value_type = Option<FormatName>)]
+    format: Option<String>,
+    /// The signatures of its attempts: default `standard-webhooks`.
+    #[schema(value_type = Option<SignaturesName>)]
+    signatures: Option<String>,
+    /// Whether it is asked for its consent before the first message, by the handshake of CloudEvents web hooks 1.0.2. Until
+    /// it consents, nothing is sent, and no attempt is counted. Default `false`.
+    handshake: Option<bool>,
     /// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     #[schema(value_type = Option<SecretText>)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,6 +176,9 @@ impl EndpointSettings {
             uid: endpoint.labels.uid.clone(),
             metadata: Some(endpoint.labels.metadata.clone()),
             auth: endpoint.auth.as_ref().map(AuthSettings::of),
+            format: Some(endpoint.format.name().to_owned()),
+            signatures: Some(endpoint.signatures.name().to_owned()),
+            handshake: Some(endpoint.handshake),
             secret: None,
         }
     }
@@ -238,10 +250,14 @@ impl EndpointSettings {
             secrets,
             headers,
             auth: self.auth.map(AuthSettings::into_auth),
+            format: self.format.as_deref().map_or(Ok(usual.format), str::parse)?,
+            signatures: self.signatures.as_deref().map_or(Ok(usual.signatures), str::parse)?,
+            handshake: self.handshake.unwrap_or(false),
             updated_at: place.now,
             ..usual
         };
         place.sender.check_auth(&endpoint)?;
+        place.sender.check_handshake(&endpoint)?;
         Ok(endpoint)
     }
 
@@ -370,6 +386,12 @@ pub(in super::super) struct EndpointView {
     metadata: BTreeMap<String, String>,
     /// Its credentials, without their secrets.
     auth: Option<AuthView>,
+    #[schema(value_type = FormatName)]
+    format: &'static str,
+    #[schema(value_type = SignaturesName)]
+    signatures: &'static str,
+    /// Whether it is asked for its consent before the first message. `status.handshake` has the result.
+    handshake: bool,
     #[schema(value_type = TimestampText)]
     created_at: Timestamp,
     #[schema(value_type = TimestampText)]
@@ -407,6 +429,9 @@ impl EndpointView {
             uid: endpoint.labels.uid.clone(),
             metadata: endpoint.labels.metadata.clone(),
             auth: endpoint.auth.as_ref().map(AuthView::from),
+            format: endpoint.format.name(),
+            signatures: endpoint.signatures.name(),
+            handshake: endpoint.handshake,
             created_at: Timestamp(endpoint.created_at),
             updated_at: Timestamp(endpoint.updated_at),
             status: queue.map(|queue| Status::of(&queue, now)),

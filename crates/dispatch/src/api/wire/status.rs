@@ -1,10 +1,14 @@
 //! The state of an endpoint, in JSON.
 
+use std::num::NonZeroU32;
+
 use serde::Serialize;
 use stagger::Instant;
 use stagger::breaker::StateKind;
 use stagger_scheduler::QueueView;
-use stagger_scheduler::model::{AttemptFailure, Disabled, LastFailure, MessageId};
+use stagger_scheduler::model::{
+    AttemptFailure, Disabled, Handshake, HandshakeResult, LastFailure, MessageId,
+};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
@@ -23,6 +27,8 @@ pub(super) struct Status {
     failing_since: Option<Timestamp>,
     /// Its last failed attempt, if it has had one. The delivery of its message has the reply.
     last_failure: Option<FailureView>,
+    /// The last handshake with its present URL, if it wants one and there was one.
+    handshake: Option<HandshakeView>,
     /// Until when it asked to be left alone.
     #[schema(value_type = Option<TimestampText>)]
     paused_until: Option<Timestamp>,
@@ -85,6 +91,37 @@ impl From<&LastFailure> for FailureView {
     }
 }
 
+/// A handshake with an endpoint.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Handshake)]
+pub(super) struct HandshakeView {
+    /// Whether it has consented to deliveries.
+    granted: bool,
+    /// The most deliveries a minute that it allows, if it bounds them.
+    #[schema(minimum = 1)]
+    rate: Option<u32>,
+    /// The status with which it refused, if it answered.
+    status: Option<u16>,
+    /// Since when the result is the same.
+    #[schema(value_type = TimestampText)]
+    at: Timestamp,
+}
+
+impl From<&Handshake> for HandshakeView {
+    fn from(handshake: &Handshake) -> Self {
+        let status = match handshake.result {
+            HandshakeResult::Granted { .. } => None,
+            HandshakeResult::Refused { status } => status,
+        };
+        Self {
+            granted: handshake.result.is_granted(),
+            rate: handshake.result.rate().map(NonZeroU32::get),
+            status,
+            at: Timestamp(handshake.at),
+        }
+    }
+}
+
 impl Status {
     /// The status that a queue shows at `now`.
     pub(super) fn of(view: &QueueView, now: Instant) -> Self {
@@ -95,6 +132,7 @@ impl Status {
             disabled_reason: endpoint_state.disabled.map(Disabled::name),
             failing_since: endpoint_state.failing_since.map(Timestamp),
             last_failure: endpoint_state.last_failure.as_ref().map(FailureView::from),
+            handshake: endpoint_state.handshake.as_ref().map(HandshakeView::from),
             paused_until: paused_until.map(Timestamp),
             next_probe: view.next_probe.map(Timestamp),
             ready: view.ready,

@@ -7,7 +7,6 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
 use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId};
 
 use super::visit;
@@ -23,9 +22,6 @@ use crate::ui::view::{CreatedPage, EndpointForm, EndpointFormPage, Note, Section
 pub(in crate::ui) struct NameForm {
     name: String,
 }
-
-/// The text that stands for a secret value.
-const HIDDEN: &str = "********";
 
 /// Makes an application, and shows its key.
 pub(in crate::ui) async fn create_application(
@@ -169,105 +165,5 @@ fn form_page(
         back,
         form,
         error,
-    }
-}
-
-impl EndpointForm {
-    /// The settings of an endpoint, as the API shows them.
-    pub(in crate::ui) fn of(endpoint: &Endpoint) -> Self {
-        let shown = manage::shown(endpoint, endpoint.updated_at);
-        let text = |name: &str| match &shown[name] {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let list = |name: &str| {
-            let items = shown[name].as_array().into_iter().flatten();
-            let item = |item: &Value| item.as_str().map_or(item.to_string(), str::to_owned);
-            items.map(item).collect::<Vec<_>>().join(", ")
-        };
-        let lines = |sensitive| {
-            let headers = endpoint.headers.iter().filter(|header| header.sensitive == sensitive);
-            let line = |name: &str, value: &str| format!("{name}: {value}");
-            let lines =
-                headers.map(|it| line(&it.name, if sensitive { HIDDEN } else { &it.value }));
-            lines.collect::<Vec<_>>().join("\n")
-        };
-        Self {
-            url: text("url"),
-            description: text("description"),
-            events: list("events"),
-            timeout: text("timeout"),
-            concurrency: text("concurrency"),
-            rate: text("rate"),
-            ordered: if endpoint.ordered { "on" } else { "" }.into(),
-            permanent: list("permanent"),
-            disable_after: text("disable_after"),
-            headers: lines(false),
-            secret_headers: lines(true),
-        }
-    }
-
-    /// The settings as the API takes them: as a patch over those of `old`.
-    ///
-    /// # Errors
-    /// A text that is no value of its setting, in words.
-    pub(in crate::ui) fn settings(&self, old: Option<&Endpoint>) -> Result<Value, String> {
-        let words = |text: &str| {
-            let words = text.split([',', ' ', '\n', '\r']).filter(|word| !word.is_empty());
-            words.map(str::to_owned).collect::<Vec<String>>()
-        };
-        let number = |name: &str, text: &str| match text.trim() {
-            "" => Ok(Value::Null),
-            text => text
-                .parse::<i64>()
-                .map(Value::from)
-                .map_err(|_| format!("{name} = {text}: must be a number")),
-        };
-        let optional = |text: &str| match text.trim() {
-            "" => Value::Null,
-            text => Value::from(text),
-        };
-        let permanent = words(&self.permanent)
-            .iter()
-            .map(|text| number("permanent", text))
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(json!({
-            "url": self.url.trim(),
-            "description": self.description.trim(),
-            "events": words(&self.events),
-            "timeout": optional(&self.timeout),
-            "concurrency": number("concurrency", &self.concurrency)?,
-            "rate": number("rate", &self.rate)?,
-            "ordered": !self.ordered.is_empty(),
-            "permanent": permanent,
-            "disable_after": optional(&self.disable_after),
-            "headers": self.header_patch(old)?,
-        }))
-    }
-
-    /// The headers that were typed; null for those that were there and are not any more.
-    fn header_patch(&self, old: Option<&Endpoint>) -> Result<Value, String> {
-        let mut patch = Map::new();
-        for (text, sensitive) in [(&self.headers, false), (&self.secret_headers, true)] {
-            for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-                let wrong = || format!("headers: {line} must be a name, a colon and a value");
-                let (name, value) = line.split_once(':').ok_or_else(wrong)?;
-                let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
-                let is_kept = sensitive && value == HIDDEN;
-                let value = if is_kept {
-                    json!({ "sensitive": true })
-                } else {
-                    json!({ "value": value, "sensitive": sensitive })
-                };
-                if patch.insert(name.clone(), value).is_some() {
-                    return Err(format!("headers: {name} must be named once"));
-                }
-            }
-        }
-        for header in old.into_iter().flat_map(|old| &old.headers) {
-            patch.entry(header.name.clone()).or_insert(Value::Null);
-        }
-        Ok(Value::Object(patch))
     }
 }

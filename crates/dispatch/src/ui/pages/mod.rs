@@ -4,6 +4,7 @@ mod actions;
 mod audit;
 pub(super) mod deliveries;
 pub(super) mod endpoint;
+mod endpoint_form;
 mod manage;
 #[cfg(feature = "oidc")]
 mod oidc;

@@ -1,7 +1,8 @@
 //! Opening the portal with a link, and leaving it.
 //!
 //! The token of a link stands behind the `#` of its address, which browsers send to no server: so it is in no log and in
-//! no `Referer`. The page takes it out of the address, and sends it in a form.
+//! no `Referer`. The page takes it out of the address, and sends it in a form. A person without scripts copies the address into
+//! that form.
 
 use std::sync::Arc;
 
@@ -50,7 +51,10 @@ pub(super) async fn open(
     let now = present();
     // Another node may have made the key that signed it, or closed it.
     state.node.sync_settings().await?;
-    let (grant, session) = match state.node.open_portal(form.token.trim(), now).await {
+    // A person without scripts gives the whole address.
+    let token = form.token.trim();
+    let token = token.rsplit_once('#').map_or(token, |(_, token)| token);
+    let (grant, session) = match state.node.open_portal(token, now).await {
         Ok(opened) => opened,
         Err(NotOpened::Failed(error)) => return Err(error.into()),
         Err(NotOpened::Refused(refusal)) => {

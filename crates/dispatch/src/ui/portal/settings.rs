@@ -18,7 +18,7 @@ use crate::ui::pages::visit::show;
 use crate::ui::view::{EndpointForm, Note};
 
 /// The settings that the form has. Others stay as they are.
-const SHOWN: [&str; 10] = [
+const SHOWN: [&str; 16] = [
     "url",
     "description",
     "events",
@@ -29,6 +29,12 @@ const SHOWN: [&str; 10] = [
     "permanent",
     "disable_after",
     "headers",
+    "channels",
+    "filter",
+    "format",
+    "signatures",
+    "handshake",
+    "auth",
 ];
 
 /// An empty form.

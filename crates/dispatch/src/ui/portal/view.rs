@@ -148,9 +148,11 @@ impl PortalFormPage {
     pub(super) fn has_more(&self) -> bool {
         let EndpointForm { timeout, concurrency, rate, permanent, disable_after, .. } = &self.form;
         let EndpointForm { ordered, headers, secret_headers, .. } = &self.form;
-        let more = [timeout, concurrency, rate, permanent, disable_after, ordered];
-        self.error.is_some() && more.iter().any(|text| !text.is_empty())
-            || [headers, secret_headers].iter().any(|text| !text.is_empty())
+        let EndpointForm { channels, filter, format, signatures, handshake, auth, .. } = &self.form;
+        let more = [timeout, concurrency, rate, permanent, disable_after, ordered, format];
+        let rare = [headers, secret_headers, channels, filter, handshake, &auth.kind];
+        self.error.is_some() && more.iter().chain(&[signatures]).any(|text| !text.is_empty())
+            || rare.iter().any(|text| !text.is_empty())
     }
 }
 

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use stagger::{Instant, Policy};
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{
-    Application, Endpoint, EndpointAuth, EventFilter, HeaderTemplate, Secret, SecretKind,
+    Application, Endpoint, EndpointAuth, EventFilter, Handshake, HandshakeResult, HeaderTemplate,
+    Secret, SecretKind,
 };
 use stagger_text::coarse;
 
@@ -31,6 +32,39 @@ pub(in crate::ui) struct EndpointRow {
     pub(in crate::ui) in_flight: String,
     /// Attempts a second that are allowed now.
     pub(in crate::ui) rate: Option<String>,
+    /// The result of the last handshake, if it wants one.
+    pub(in crate::ui) handshake: Option<HandshakeLine>,
+}
+
+/// The last handshake with an endpoint.
+#[derive(Clone, Debug)]
+pub(in crate::ui) struct HandshakeLine {
+    /// The result in a sentence.
+    pub(in crate::ui) result: String,
+    /// Since when it is the same, if there was one.
+    pub(in crate::ui) since: Option<Moment>,
+}
+
+impl HandshakeLine {
+    fn of(endpoint: &Endpoint, last: Option<Handshake>, now: Instant) -> Option<Self> {
+        if !endpoint.handshake {
+            return None;
+        }
+        let result = match last.map(|last| last.result) {
+            None => "It is asked for its consent before the first message.".to_owned(),
+            Some(HandshakeResult::Granted { rate: None }) => "It has consented.".to_owned(),
+            Some(HandshakeResult::Granted { rate: Some(rate) }) => {
+                format!("It has consented to {rate} attempts a minute.")
+            }
+            Some(HandshakeResult::Refused { status: Some(status) }) => {
+                format!("It has not consented: it answers {status}. It is asked again.")
+            }
+            Some(HandshakeResult::Refused { status: None }) => {
+                "It has not consented: there was no answer. It is asked again.".to_owned()
+            }
+        };
+        Some(Self { result, since: last.map(|last| Moment::new(last.at, now)) })
+    }
 }
 
 /// The last failed attempt to an endpoint.
@@ -77,6 +111,7 @@ impl EndpointRow {
             waiting: count(view.waiting),
             in_flight: count(view.in_flight),
             rate: view.rate.map(figure),
+            handshake: HandshakeLine::of(endpoint, view.endpoint_state.handshake, now),
         }
     }
 }
@@ -115,6 +150,64 @@ pub(in crate::ui) struct EndpointForm {
     pub(in crate::ui) headers: String,
     /// The same, with values that are never shown again.
     pub(in crate::ui) secret_headers: String,
+    pub(in crate::ui) channels: String,
+    /// As JSON.
+    pub(in crate::ui) filter: String,
+    pub(in crate::ui) format: String,
+    pub(in crate::ui) signatures: String,
+    pub(in crate::ui) handshake: String,
+    #[serde(flatten)]
+    pub(in crate::ui) auth: AuthForm,
+}
+
+/// The credentials of an endpoint that were typed.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(in crate::ui) struct AuthForm {
+    #[serde(rename = "auth")]
+    pub(in crate::ui) kind: String,
+    #[serde(rename = "auth_username")]
+    pub(in crate::ui) username: String,
+    #[serde(rename = "auth_password")]
+    pub(in crate::ui) password: TypedSecret,
+    #[serde(rename = "auth_token")]
+    pub(in crate::ui) token: TypedSecret,
+    #[serde(rename = "auth_token_url")]
+    pub(in crate::ui) token_url: String,
+    #[serde(rename = "auth_client_id")]
+    pub(in crate::ui) client_id: String,
+    #[serde(rename = "auth_client_secret")]
+    pub(in crate::ui) client_secret: TypedSecret,
+    #[serde(rename = "auth_scope")]
+    pub(in crate::ui) scope: String,
+    #[serde(rename = "auth_audience")]
+    pub(in crate::ui) audience: String,
+    #[serde(rename = "auth_client_auth")]
+    pub(in crate::ui) client_auth: String,
+    #[serde(rename = "auth_certificate")]
+    pub(in crate::ui) certificate: String,
+    #[serde(rename = "auth_key")]
+    pub(in crate::ui) key: TypedSecret,
+    #[serde(rename = "auth_ca")]
+    pub(in crate::ui) ca: String,
+}
+
+/// A secret that was typed. No page shows it, so that it has to be typed again after an error.
+#[derive(Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub(in crate::ui) struct TypedSecret(String);
+
+impl TypedSecret {
+    /// The secret, unless it was left empty. Line ends are those of PEM files.
+    pub(in crate::ui) fn given(&self) -> Option<String> {
+        (!self.0.trim().is_empty()).then(|| self.0.replace("\r\n", "\n"))
+    }
+}
+
+impl std::fmt::Debug for TypedSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TypedSecret(..)")
+    }
 }
 
 /// The form of an endpoint's settings.
@@ -175,6 +268,9 @@ impl Settings {
             ),
             ("Headers", headers(&endpoint.headers)),
             ("Authentication", endpoint.auth.as_ref().map_or("none", EndpointAuth::kind).into()),
+            ("Format", endpoint.format.name().into()),
+            ("Signatures", endpoint.signatures.name().into()),
+            ("Handshake", if endpoint.handshake { "wanted" } else { "not wanted" }.into()),
         ];
         let policy = policy(&endpoint.policy);
         let moment = |at| Moment::new(at, now);

@@ -10,7 +10,7 @@ mod sample_test;
 
 pub(super) use deliveries::{AttemptLine, DeliveriesPage, DeliveryLine, DeliveryPage, Filter};
 pub(super) use endpoint::{
-    ApplicationLine, ApplicationPage, ApplicationsPage, EndpointForm, EndpointFormPage,
+    ApplicationLine, ApplicationPage, ApplicationsPage, AuthForm, EndpointForm, EndpointFormPage,
     EndpointPage, EndpointRow, FailureLine, NodeLine, OverviewPage, SearchPage, Settings,
 };
 pub(super) use figure::{Badge, Chart, EndpointStatus, ErrorBars, Moment, Note, Tile, figure};

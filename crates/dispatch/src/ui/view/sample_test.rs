@@ -182,6 +182,7 @@ impl Sample {
             labels: Default::default(),
             portal: stagger_scheduler::model::PortalAccess::default(),
             retention: None,
+            source: None,
         }
     }
 
@@ -201,6 +202,10 @@ impl Sample {
             ordered: false,
             permanent: Statuses::try_from(vec![422]).unwrap(),
             disable_after: Span::from_secs(5 * 86_400),
+            format: Default::default(),
+            signatures: Default::default(),
+            handshake: true,
+            destination: None,
             secrets: vec![Secret {
                 kind: SecretKind::Symmetric,
                 key: b"never shown to anybody".to_vec(),

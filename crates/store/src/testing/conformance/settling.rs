@@ -150,6 +150,19 @@ pub(crate) async fn accepted_messages_are_stored(store: &dyn DeliveryStore) {
     assert_eq!(store.deliveries_of(msg(11)).await.unwrap(), []);
 }
 
+pub(crate) async fn a_message_keeps_its_attributes_as_an_event(store: &dyn DeliveryStore) {
+    furnish(store).await;
+    store.accept(vec![message(7, 1, &[1])]).await.unwrap();
+    store.accept(vec![message(14, 1, &[1]), keyed(16, 1, &[1], "order 7")]).await.unwrap();
+    store.accept(vec![message(21, 1, &[1]), keyed(22, 1, &[1], "order 7")]).await.unwrap();
+    for n in [7, 14, 21] {
+        let given = message(n, 1, &[1]).message.attributes;
+        assert!(!given.is_empty());
+        assert_eq!(store.message(msg(n)).await.unwrap().unwrap().attributes, given);
+    }
+    assert!(store.message(msg(16)).await.unwrap().unwrap().attributes.is_empty());
+}
+
 pub(crate) async fn a_message_keeps_the_trace_of_its_producer(store: &dyn DeliveryStore) {
     furnish(store).await;
     // A batch with a repetition may be stored by other statements than one without.

@@ -13,6 +13,7 @@ macro_rules! suite {
             endpoints_come_back_as_they_were_and_keep_their_standing,
             accepted_messages_are_stored,
             a_message_keeps_the_trace_of_its_producer,
+            a_message_keeps_its_attributes_as_an_event,
             a_repeated_key_answers_the_first_id,
             equal_keys_within_one_batch_are_one_message,
             keys_of_two_applications_are_apart,
