@@ -10,6 +10,8 @@ mod content_filter;
 mod delivery;
 mod endpoint;
 mod endpoint_auth;
+mod event_schema;
+mod event_validation;
 mod id;
 mod labels;
 mod message;
@@ -30,7 +32,9 @@ pub use endpoint::{
     SecretKind,
 };
 pub use endpoint_auth::{ClientAuthStyle, ClientIdentity, EndpointAuth, OAuth2Client, SecretText};
-pub use id::{ApplicationId, EndpointId, MessageId, PortalLinkId};
+pub use event_schema::{EventSchema, SchemaViolation};
+pub use event_validation::EventValidation;
+pub use id::{ApiKeyId, ApplicationId, EndpointId, MessageId, PortalLinkId};
 pub use labels::{ExternalId, Labels};
 pub use message::{Application, EventType, IdempotencyKey, KeyHash, Message, NewMessage};
 pub use pace::{Pace, Recovery, Statuses};
