@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::Instant;
 use stagger_scheduler::model::{
     Application, ApplicationId, ChannelName, ClosedLink, Endpoint, EndpointAuth, EndpointId,
-    EndpointState, HeaderTemplate, KeyHash, Labels, LinkEnd, Message, PortalAccess, PortalLinkId,
-    Secret, SecretKind, TraceContext,
+    EndpointState, EventValidation, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
+    PortalAccess, PortalLinkId, Secret, SecretKind, TraceContext,
 };
 use uuid::Uuid;
 
@@ -35,6 +35,7 @@ pub(super) fn of_application(
         created_at: application.created_at.as_nanos(),
         labels: Cow::Borrowed(&application.labels),
         portal: Sealer::of_application(application.id, keys).portal(&application.portal)?,
+        event_validation: application.event_validation,
     })
 }
 
@@ -57,6 +58,7 @@ pub(super) fn application(
         created_at: Instant::from_nanos(document.created_at),
         labels: document.labels.into_owned(),
         portal: sealer.open_portal(document.portal)?,
+        event_validation: document.event_validation,
     })
 }
 
@@ -204,6 +206,8 @@ struct ApplicationDocument<'a> {
     labels: Cow<'a, Labels>,
     #[serde(default)]
     portal: PortalDocument,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    event_validation: Option<EventValidation>,
 }
 
 fn has_no_labels(labels: &Labels) -> bool {
@@ -482,9 +486,13 @@ mod tests {
         assert_eq!(application(app(1), &text, &EncryptionKeys::default()).unwrap(), built);
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert!(document.as_object_mut().unwrap().remove("portal").is_some());
+        assert!(document.as_object_mut().unwrap().remove("event_validation").is_some());
         let keys = EncryptionKeys::default();
         let read = application(app(1), &document.to_string(), &keys).unwrap();
-        assert_eq!(read, Application { portal: PortalAccess::default(), ..built });
+        assert_eq!(
+            read,
+            Application { portal: PortalAccess::default(), event_validation: None, ..built }
+        );
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub(super) async fn create_application(
     _: ByOperator,
     Json(settings): Json<ApplicationSettings>,
 ) -> Result<(StatusCode, axum::Json<ApplicationCreated>), Problem> {
-    let key = ApiKey::make()?;
+    let key = ApplicationKey::make()?;
     let mut application = blank(ApplicationId::from_uuid(api.new_id()?), api.now());
     settings.apply(&mut application)?;
     application.keys = vec![key.hash()];
@@ -130,6 +130,7 @@ pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
         created_at,
         labels: Labels::default(),
         portal: PortalAccess::default(),
+        event_validation: None,
     }
 }
 
@@ -158,7 +159,7 @@ pub(super) async fn create_key(
             Error::conflict("the application already has 10 keys; revoke old ones first").into()
         );
     }
-    let key = ApiKey::make()?;
+    let key = ApplicationKey::make()?;
     application.keys.push(key.hash());
     api.node().put_application(application).await?;
     let created = axum::Json(KeyCreated { key: key.reveal() });
@@ -190,9 +191,9 @@ pub(super) async fn revoke_keys(
 const BYTES: usize = 32;
 
 /// A new key: shown once, and kept as its hash only.
-pub(super) struct ApiKey(String);
+pub(super) struct ApplicationKey(String);
 
-impl ApiKey {
+impl ApplicationKey {
     /// A new random key.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use stagger::Instant;
 use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId};
 use stagger_sender::secret_text;
 
-use super::applications::{ApiKey, blank};
+use super::applications::{ApplicationKey, blank};
 use super::body;
 use super::endpoints::{MAX_ENDPOINTS, check_own, replaced};
 use super::problem::Problem;
@@ -26,7 +26,7 @@ pub(crate) async fn create_application(
     now: Instant,
     name: &str,
 ) -> Result<String, Error> {
-    let key = ApiKey::make()?;
+    let key = ApplicationKey::make()?;
     let mut application = blank(id, now);
     ApplicationSettings::named(name).apply(&mut application)?;
     application.keys = vec![key.hash()];
@@ -47,8 +47,9 @@ pub(crate) async fn rename_application(
     let known = node.application(id).ok_or_else(|| Error::not_found("application"))?;
     let mut application = Application::clone(&known);
     let (slots, labels) = (application.slots, application.labels.clone());
+    let event_validation = application.event_validation;
     ApplicationSettings::named(name).apply(&mut application)?;
-    node.put_application(Application { slots, labels, ..application }).await
+    node.put_application(Application { slots, labels, event_validation, ..application }).await
 }
 
 /// The side that sets something of an endpoint.

@@ -2,14 +2,16 @@
 //!
 //! Every `/v1` request except the one for the OpenAPI document carries `Authorization: Bearer KEY`.
 //! The admin key gives access to everything, an application's key to the paths below its own
-//! `/v1/applications/{app}`.
+//! `/v1/applications/{app}`, and an API key to what its scopes allow.
 
+mod api_keys;
 mod applications;
 mod audit;
 mod auth;
 mod body;
 mod deliveries;
 mod endpoints;
+mod event_types;
 mod filter_test;
 pub(crate) mod manage;
 mod messages;
@@ -23,5 +25,6 @@ mod state;
 mod trace;
 mod wire;
 
+pub(crate) use api_keys::day_text;
 pub use router::router;
 pub use state::ApiOptions;

@@ -12,7 +12,7 @@ use stagger::engine::budget::{Charge, Level, Paid, Settled};
 use stagger::{Clock, Policy, Rate, Ratio, Span, TokioTime, Verdict, budget};
 use stagger_redis::{SharedLedger, SharedLedgers, SharedOptions, SharedStore};
 use stagger_scheduler::Launch;
-use stagger_scheduler::model::{EndpointId, MessageId};
+use stagger_scheduler::model::{EndpointId, EventValidation, MessageId};
 
 use super::directory::Directory;
 use crate::Error;
@@ -149,6 +149,9 @@ pub struct NodeOptions {
     pub lease: Span,
     /// The address on which this node listens: its name for other nodes and for people.
     pub address: Option<SocketAddr>,
+    /// The checks of messages against the catalogue of event types, unless their application has its own setting: default
+    /// none. The nodes of a store should agree.
+    pub event_validation: EventValidation,
 }
 
 impl NodeOptions {
@@ -175,6 +178,7 @@ impl Default for NodeOptions {
             retention,
             lease: Span::from_secs(10),
             address: None,
+            event_validation: EventValidation::Off,
         }
     }
 }

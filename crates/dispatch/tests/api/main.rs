@@ -1,7 +1,9 @@
 //! The API as a client sees it: a real node with a store in memory, behind a real socket.
 
+mod api_keys;
 mod authentication;
 mod document;
+mod event_types;
 mod labels;
 mod limits;
 mod messages;

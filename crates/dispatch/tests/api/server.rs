@@ -13,7 +13,7 @@ use stagger_dispatch::api::{self, ApiOptions};
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_scheduler::model::KeyHash;
 use stagger_sender::{SendOptions, Sender};
-use stagger_store::MemoryStore;
+use stagger_store::{DeliveryStore, MemoryStore};
 
 pub(crate) const ADMIN: &str = "admin key of these tests";
 /// Nothing listens there.
@@ -73,9 +73,16 @@ impl Server {
     }
 
     pub(crate) async fn with(options: ApiOptions) -> Self {
+        Self::on(Arc::new(MemoryStore::default()), NodeOptions::default(), options).await
+    }
+
+    pub(crate) async fn on(
+        store: Arc<dyn DeliveryStore>,
+        node_options: NodeOptions,
+        options: ApiOptions,
+    ) -> Self {
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() });
-        let store = Arc::new(MemoryStore::default());
-        let node = Node::start(store, sender.expect("good options"), NodeOptions::default())
+        let node = Node::start(store, sender.expect("good options"), node_options)
             .await
             .expect("as the API promises");
         let options = ApiOptions { admin: Some(KeyHash::of(ADMIN)), ..options };

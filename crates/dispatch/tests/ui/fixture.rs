@@ -168,6 +168,7 @@ fn application() -> Application {
         created_at: now(),
         labels: Default::default(),
         portal: PortalAccess::default(),
+        event_validation: None,
     }
 }
 

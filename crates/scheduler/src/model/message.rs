@@ -11,7 +11,8 @@ use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant};
 
 use super::{
-    ApplicationId, ChannelName, EndpointId, Labels, MessageId, PortalAccess, TraceContext,
+    ApplicationId, ChannelName, EndpointId, EventValidation, Labels, MessageId, PortalAccess,
+    TraceContext,
 };
 
 /// A tenant. Nothing of one application is visible to another.
@@ -31,6 +32,8 @@ pub struct Application {
     pub labels: Labels,
     /// The access of its people to its portal.
     pub portal: PortalAccess,
+    /// The checks of its messages; `None` are those of the dispatcher.
+    pub event_validation: Option<EventValidation>,
 }
 
 impl Application {
@@ -44,7 +47,8 @@ impl Application {
     ) -> Self {
         let (name, keys) = (name.into(), Vec::new());
         let (labels, portal) = (Labels::default(), PortalAccess::default());
-        Self { id, name, keys, slots, created_at, labels, portal }
+        let event_validation = None;
+        Self { id, name, keys, slots, created_at, labels, portal, event_validation }
     }
 }
 

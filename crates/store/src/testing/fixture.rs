@@ -9,13 +9,15 @@ use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, ChannelName, ClientAuthStyle, ClientIdentity,
     ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
-    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
-    MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId, Recovery, Secret,
-    SecretKind, SecretText, Statuses, TraceContext,
+    EndpointAuth, EndpointId, EventFilter, EventValidation, HeaderTemplate, KeyHash, Labels,
+    LinkEnd, Message, MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId,
+    Recovery, Secret, SecretKind, SecretText, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
-use crate::{DeliveryStore, Fence, PageRequest, Settlement};
+use crate::{
+    DeliveryStore, DocumentKey, DocumentKind, Fence, PageRequest, SettingDocument, Settlement,
+};
 
 /// Millisecond `n`.
 #[must_use]
@@ -58,7 +60,15 @@ pub fn application(n: u64) -> Application {
                 ClosedLink { id: link(2), until: at(8), end: LinkEnd::Deleted },
             ],
         },
+        event_validation: Some(EventValidation::Schema),
     }
+}
+
+/// A document with a text and without a use.
+#[must_use]
+pub fn setting(kind: DocumentKind, id: &str) -> SettingDocument {
+    let text = format!("{{\"name\":\"{id} \u{e4}\"}}");
+    SettingDocument { key: DocumentKey::new(kind, id), text, used_on: None }
 }
 
 fn link(n: u64) -> PortalLinkId {

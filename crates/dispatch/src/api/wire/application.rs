@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use stagger_scheduler::model::{Application, ApplicationId, ExternalId, Labels};
+use stagger_scheduler::model::{Application, ApplicationId, EventValidation, ExternalId, Labels};
 use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::super::query;
-use super::schema::{ApplicationIdText, ExternalIdText};
+use super::schema::{ApplicationIdText, EventValidationName, ExternalIdText};
 use crate::Error;
 
 /// Longest name, in characters: it fits on one line of a page.
@@ -36,19 +36,25 @@ pub(in super::super) struct ApplicationSettings {
     uid: Option<ExternalId>,
     /// Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Option<BTreeMap<String, String>>,
+    /// The checks of its messages against the catalogue of event types: default those of the dispatcher.
+    #[schema(value_type = Option<EventValidationName>)]
+    event_validation: Option<EventValidation>,
 }
 
 impl ApplicationSettings {
     /// A name, and the defaults.
     pub(in super::super) fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), slots: None, uid: None, metadata: None }
+        let name = name.to_owned();
+        Self { name, slots: None, uid: None, metadata: None, event_validation: None }
     }
 
     /// The settings that `application` has.
     pub(in super::super) fn of(application: &Application) -> Self {
         let Labels { uid, metadata } = application.labels.clone();
         let slots = Some(application.slots.get().into());
-        Self { name: application.name.clone(), slots, uid, metadata: Some(metadata) }
+        let event_validation = application.event_validation;
+        let name = application.name.clone();
+        Self { name, slots, uid, metadata: Some(metadata), event_validation }
     }
 
     /// Sets them.
@@ -67,6 +73,7 @@ impl ApplicationSettings {
         labels.check()?;
         application.labels = labels;
         application.name = self.name;
+        application.event_validation = self.event_validation;
         Ok(())
     }
 }
@@ -92,6 +99,9 @@ pub(in super::super) struct ApplicationView {
     uid: Option<ExternalId>,
     /// Texts by name, for the caller's own use.
     metadata: BTreeMap<String, String>,
+    /// The checks of its messages against the catalogue of event types; null are those of the dispatcher.
+    #[schema(value_type = Option<EventValidationName>)]
+    event_validation: Option<EventValidation>,
     #[schema(value_type = super::schema::TimestampText)]
     created_at: Timestamp,
 }
@@ -104,6 +114,7 @@ impl From<&Application> for ApplicationView {
             slots: application.slots,
             uid: application.labels.uid.clone(),
             metadata: application.labels.metadata.clone(),
+            event_validation: application.event_validation,
             created_at: Timestamp(application.created_at),
         }
     }

@@ -136,6 +136,7 @@ fn form_page(
         path: uri.path().to_owned(),
         back,
         form,
+        event_types: visitor.node.offered_event_types(),
         error,
     }
 }
