@@ -61,7 +61,12 @@ fn route(request: &Request) -> Option<&str> {
 async fn caller(parts: &Parts, api: &Api, rule: &Rule) -> Result<Caller, Problem> {
     let BearerKey { hash: key, is_api_key } = bearer(parts)?;
     if is_api_key {
-        return api_key(parts, api, rule, key).await.map(Caller::Key);
+        // Every call looks whether the key was deleted a moment ago, at any node.
+        api.node().sync_settings().await?;
+        if let Some(key) = api.node().api_key(key) {
+            check_scopes(&key, rule, api)?;
+            return Ok(Caller::Key(key));
+        }
     }
     // The most frequent callers first: for them no file is looked at.
     if rule.applications && api.node().application_of_key(key).is_some() {
@@ -88,15 +93,8 @@ async fn caller(parts: &Parts, api: &Api, rule: &Rule) -> Result<Caller, Problem
     }
 }
 
-/// The API key of this hash, if it may use the route. Every call looks whether it was deleted a moment ago, at any node.
-async fn api_key(
-    parts: &Parts,
-    api: &Api,
-    rule: &Rule,
-    hash: KeyHash,
-) -> Result<Arc<ApiKey>, Problem> {
-    api.node().sync_settings().await?;
-    let Some(key) = api.node().api_key(hash) else { return Err(unknown_key(parts, api).await) };
+/// Whether an API key may use a route now.
+fn check_scopes(key: &ApiKey, rule: &Rule, api: &Api) -> Result<(), Problem> {
     if key.has_expired(api.now()) {
         return Err(Problem::unauthorized("the key has expired"));
     }
@@ -110,7 +108,7 @@ async fn api_key(
         return Err(Problem::forbidden("this takes a key that is not limited to one application"));
     }
     api.node().note_key_use(key.id, api.now());
-    Ok(key)
+    Ok(())
 }
 
 /// An operator asks, or an API key for all applications: a resource that is no application's.
@@ -123,7 +121,8 @@ impl FromRequestParts<Api> for ByOperator {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         match parts.extensions.get::<Caller>() {
             Some(Caller::Operator(_)) => {}
-            Some(Caller::Key(key)) if key.application.is_none() => {}
+            // Its settings were followed when the key was looked up.
+            Some(Caller::Key(key)) if key.application.is_none() => return Ok(Self),
             Some(Caller::Key(_) | Caller::Application(_)) | None => return Err(Problem::no_rule()),
         }
         api.node().sync_settings().await?;
@@ -167,7 +166,9 @@ impl FromRequestParts<Api> for Tenant {
             PathId::Uid(uid) => api.node().application_of_uid(uid),
         };
         let known = id.as_ref().is_ok_and(|id| find(id).is_some());
-        if !known || !is_message(parts) {
+        // The settings were followed when an API key was looked up.
+        let is_current = matches!(caller, Caller::Key(_));
+        if !is_current && (!known || !is_message(parts)) {
             // Another node may have made or changed it a moment ago. For a message the store looks itself.
             api.node().sync_settings().await?;
         }

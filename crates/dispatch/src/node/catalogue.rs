@@ -1,6 +1,7 @@
 //! The catalogue of event types in memory, and the check of messages against it.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use serde_json::value::RawValue;
 use stagger::Instant;
 use stagger_scheduler::model::{EventSchema, EventType, EventValidation, SchemaViolation};
 use stagger_store::{DocumentKey, DocumentKind, RejectedEvent};
+use tokio::sync::Semaphore;
 
 use super::submission::Submission;
 use crate::Error;
@@ -170,16 +172,20 @@ enum SchemaFault {
 }
 
 /// The event types, as the store has them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Catalogue {
     /// The checks of messages of applications that have no setting of their own.
     validation: EventValidation,
     types: RwLock<BTreeMap<EventType, Arc<Entry>>>,
+    /// The turns of validations on threads of their own: as many as there are processors, so that other work on such
+    /// threads is not held up.
+    turns: Semaphore,
 }
 
 impl Catalogue {
     pub(super) fn new(validation: EventValidation) -> Self {
-        Self { validation, types: RwLock::default() }
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        Self { validation, types: RwLock::default(), turns: Semaphore::new(processors) }
     }
 
     pub(super) fn all(&self) -> Vec<Arc<CatalogueType>> {
@@ -266,6 +272,8 @@ impl Catalogue {
         if bytes <= MAX_INLINE && jobs.iter().all(|job| job.entry.is_ready()) {
             return jobs.iter().try_for_each(ValidationJob::run);
         }
+        // It is never closed.
+        let _turn = self.turns.acquire().await;
         let checked =
             tokio::task::spawn_blocking(move || jobs.iter().try_for_each(ValidationJob::run));
         checked.await.unwrap_or_else(|_| Err(Error::busy("the dispatcher stopped meanwhile")))

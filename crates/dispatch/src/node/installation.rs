@@ -16,7 +16,7 @@ use crate::access::ApiKey;
 const DAY: u64 = 24 * 60 * 60;
 
 /// The documents of the installation in memory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Installation {
     pub(super) catalogue: Catalogue,
     pub(super) keys: KeyRing,

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use stagger_dispatch::api::ApiOptions;
@@ -22,9 +23,23 @@ impl Folder {
 
     /// A dispatcher with an embedded store in it.
     pub(crate) async fn serve(&self, event_validation: EventValidation) -> Server {
-        let store = SqliteStore::open(&self.0, SqliteOptions::default()).expect("a new folder");
+        let store = self.open().await;
         let options = NodeOptions { event_validation, ..NodeOptions::default() };
         Server::on(Arc::new(store), options, ApiOptions::default()).await
+    }
+
+    /// The store, once the connections of an earlier dispatcher are closed.
+    async fn open(&self) -> SqliteStore {
+        let opened = async {
+            loop {
+                match SqliteStore::open(&self.0, SqliteOptions::default()) {
+                    Err(error) if error.is_conflict() => tokio::task::yield_now().await,
+                    opened => break opened.expect("a folder"),
+                }
+            }
+        };
+        let opened = tokio::time::timeout(Duration::from_secs(60), opened).await;
+        opened.expect("the earlier dispatcher has ended")
     }
 }
 
