@@ -9,7 +9,7 @@ use stagger_scheduler::model::{
 };
 use uuid::Uuid;
 
-use crate::Error;
+use crate::{DocumentKey, Error, SettingDocument};
 
 /// The result of accepting a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,10 @@ pub enum SettingWrite {
     PutEndpoint(Endpoint),
     /// The end of an endpoint, and its time.
     DeleteEndpoint(EndpointId, Instant),
+    /// A document of the installation, new or changed.
+    PutDocument(SettingDocument),
+    /// The end of a document.
+    DeleteDocument(DocumentKey),
 }
 
 /// Deliveries by state.

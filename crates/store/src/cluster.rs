@@ -13,7 +13,7 @@ use stagger_scheduler::model::{
 };
 use tokio::sync::mpsc;
 
-use super::{Accepted, ReplayRequest, SettingWrite, Settlement};
+use super::{Accepted, DocumentKey, ReplayRequest, SettingWrite, Settlement};
 use crate::Error;
 
 /// The operations of a store that nodes share.
@@ -210,6 +210,8 @@ pub enum SettingChange {
     Application(ApplicationId, Option<Application>),
     /// An endpoint, and its learned state; `None` if it was deleted.
     Endpoint(EndpointId, Option<(Endpoint, EndpointState)>),
+    /// The text of a document of the installation; `None` if it was deleted.
+    Document(DocumentKey, Option<String>),
 }
 
 /// A command that only the leader of an endpoint can execute.

@@ -11,8 +11,9 @@ use stagger_scheduler::model::{
 };
 
 use super::{
-    Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter, Fence,
-    ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, SettingWrite, Settlement,
+    Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter,
+    DocumentKey, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest,
+    SettingDocument, SettingWrite, Settlement,
 };
 use crate::Error;
 
@@ -46,6 +47,16 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
     /// All endpoints with their learned state, oldest first.
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error>;
 
+    /// Writes a document of the installation, new or changed; its last use stays.
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error>;
+    /// Deletes a document, if it is there.
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error>;
+    /// Notes that a document was used on `day`, in days since 1970. A document that is gone stays gone, and an earlier day
+    /// than the known one changes nothing. It is no change of settings.
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error>;
+    /// All documents, by kind and id.
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error>;
+
     /// Writes a setting, by the method for it.
     async fn write_setting(&self, write: SettingWrite) -> Result<(), Error> {
         match write {
@@ -53,6 +64,8 @@ pub trait DeliveryStore: Send + Sync + fmt::Debug + 'static {
             SettingWrite::DeleteApplication(id) => self.delete_application(id).await,
             SettingWrite::PutEndpoint(endpoint) => self.put_endpoint(endpoint).await,
             SettingWrite::DeleteEndpoint(id, now) => self.delete_endpoint(id, now).await,
+            SettingWrite::PutDocument(document) => self.put_document(document).await,
+            SettingWrite::DeleteDocument(key) => self.delete_document(key).await,
         }
     }
 

@@ -9,7 +9,8 @@ use stagger_scheduler::model::{
 
 use super::place::{Opened, StorePlace};
 use super::{
-    DeliveryCounts, DeliveryStore, EncryptionKeys, MessageFilter, PageRequest, Settlement, document,
+    DeliveryCounts, DeliveryStore, EncryptionKeys, MessageFilter, PageRequest, SettingDocument,
+    Settlement, document,
 };
 use crate::Error;
 
@@ -87,6 +88,7 @@ pub async fn copy_with_keys(
 async fn is_empty(store: &dyn DeliveryStore) -> Result<bool, Error> {
     let counts = store.counts(None).await?;
     Ok(store.applications().await?.is_empty()
+        && store.documents().await?.is_empty()
         && store.endpoints().await?.is_empty()
         && DeliveryState::ALL.iter().all(|state| counts.of(*state) == 0))
 }
@@ -109,6 +111,14 @@ async fn transfer(
         let endpoint_state = Some((endpoint.id, endpoint_state));
         to.put_endpoint(endpoint).await?;
         to.settle(fence, vec![Settlement { endpoint_state, ..Settlement::default() }]).await?;
+    }
+    for document in from.documents().await? {
+        stock.document(&document);
+        let (key, used_on) = (document.key.clone(), document.used_on);
+        to.put_document(document).await?;
+        if let Some(day) = used_on {
+            to.note_document_use(key, day).await?;
+        }
     }
     for application in &applications {
         let mut pages = MessagePages::of(from, application);
@@ -140,6 +150,7 @@ async fn take_stock(store: &dyn DeliveryStore) -> Result<Copied, Error> {
     for (endpoint, endpoint_state) in store.endpoints().await? {
         stock.endpoint(&endpoint, &endpoint_state)?;
     }
+    store.documents().await?.iter().for_each(|document| stock.document(document));
     for application in &applications {
         let mut pages = MessagePages::of(store, application);
         while let Some(page) = pages.next().await? {
@@ -250,6 +261,10 @@ impl CopyTotals {
         Ok(())
     }
 
+    fn document(&mut self, document: &SettingDocument) {
+        self.text(&format!("{}: {} {:?}", document.key, document.text, document.used_on));
+    }
+
     fn bundle(&mut self, bundle: &CopiedMessage) {
         self.copied.messages += 1;
         self.text(&format!("{:?}", bundle.message));
@@ -291,9 +306,9 @@ mod tests {
     use crate::postgres::test_schema::TestSchema;
     use crate::sqlite::test_folder::TestFolder;
     use crate::testing::fixture::{
-        at, attempt, delivery, endpoint, ep, furnish, keyed, message, msg, settled,
+        at, attempt, delivery, endpoint, ep, furnish, keyed, message, msg, setting, settled,
     };
-    use crate::{DeliveryFilter, Fence, ReplayRequest};
+    use crate::{DeliveryFilter, DocumentKind, Fence, ReplayRequest};
 
     /// Deliveries in every state, attempts, keys, secrets, an endpoint state, a deleted endpoint, a deleted payload,
     /// and more messages than a page has.
@@ -321,6 +336,11 @@ mod tests {
         store.replay(ReplayRequest::One(msg(9), ep(1)), at(400), 1).await.unwrap();
         store.delete_endpoint(ep(3), at(500)).await.unwrap();
         assert!(store.delete_payload(msg(201)).await.unwrap());
+        for document in [setting(DocumentKind::ApiKey, "a"), setting(DocumentKind::EventType, "b")]
+        {
+            store.put_document(document.clone()).await.unwrap();
+            store.note_document_use(document.key, 20_000).await.unwrap();
+        }
     }
 
     async fn assert_moved(from: &StorePlace, to: &StorePlace) -> Copied {
@@ -339,6 +359,8 @@ mod tests {
         assert!(store.settle(Fence(0), Vec::new()).await.is_err());
         assert!(store.message(msg(201)).await.unwrap().is_some());
         assert_eq!(store.payload(msg(201)).await.unwrap(), None);
+        let documents = store.documents().await.unwrap();
+        assert!(documents.len() == 2 && documents.iter().all(|it| it.used_on == Some(20_000)));
         copied
     }
 

@@ -14,8 +14,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stagger::{Instant, Span};
 use stagger_scheduler::model::{
     Application, ApplicationId, ChannelName, ClosedLink, Endpoint, EndpointAuth, EndpointId,
-    EndpointState, EventAttributes, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
-    PortalAccess, PortalLinkId, Secret, SecretKind, TraceContext,
+    EndpointState, EventAttributes, EventValidation, HeaderTemplate, KeyHash, Labels, LinkEnd,
+    Message, PortalAccess, PortalLinkId, Secret, SecretKind, TraceContext,
 };
 use uuid::Uuid;
 
@@ -37,6 +37,7 @@ pub(super) fn of_application(
         retention: application.retention.map(Span::as_nanos),
         portal: Sealer::of_application(application.id, keys).portal(&application.portal)?,
         source: application.source.clone(),
+        event_validation: application.event_validation,
     })
 }
 
@@ -61,6 +62,7 @@ pub(super) fn application(
         retention: document.retention.map(Span::from_nanos),
         portal: sealer.open_portal(document.portal)?,
         source: document.source,
+        event_validation: document.event_validation,
     })
 }
 
@@ -221,6 +223,7 @@ struct ApplicationDocument<'a> {
     portal: PortalDocument,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     source: Option<String>,
+    event_validation: Option<EventValidation>,
 }
 
 fn has_no_labels(labels: &Labels) -> bool {
@@ -517,12 +520,13 @@ mod tests {
         let text = of_application(&built, &EncryptionKeys::default()).unwrap();
         assert_eq!(application(app(1), &text, &EncryptionKeys::default()).unwrap(), built);
         let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
-        for missing in ["portal", "source"] {
+        for missing in ["portal", "source", "event_validation"] {
             assert!(document.as_object_mut().unwrap().remove(missing).is_some());
         }
         let keys = EncryptionKeys::default();
         let read = application(app(1), &document.to_string(), &keys).unwrap();
-        assert_eq!(read, Application { portal: PortalAccess::default(), source: None, ..built });
+        let portal = PortalAccess::default();
+        assert_eq!(read, Application { portal, source: None, event_validation: None, ..built });
     }
 
     #[test]

@@ -24,7 +24,23 @@ enum ErrorCause {
     Conflict(String),
     Busy(String),
     OverShare(String),
+    Rejected(Box<RejectedEvent>),
     Store(String),
+}
+
+/// A message that the catalogue of event types refuses. It shows nothing of the payload but names of members.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectedEvent {
+    /// Its position among the messages of the call.
+    pub message: usize,
+    /// The part that is wrong: `event_type` or `payload`.
+    pub field: &'static str,
+    /// The reason in words.
+    pub why: String,
+    /// The JSON pointer of the first place of the payload that breaks the schema of its type, if it is known.
+    pub pointer: Option<String>,
+    /// The keyword of the schema that the place breaks.
+    pub keyword: Option<String>,
 }
 
 impl Error {
@@ -57,6 +73,21 @@ impl Error {
     /// The store did not do it: a full disk, a lock, a lost connection.
     pub fn store(why: impl Into<String>) -> Self {
         Self { kind: ErrorCause::Store(why.into()) }
+    }
+
+    /// The catalogue of event types refuses a message.
+    #[must_use]
+    pub fn rejected(event: RejectedEvent) -> Self {
+        Self { kind: ErrorCause::Rejected(Box::new(event)) }
+    }
+
+    /// The message that the catalogue of event types refuses, if that is the error.
+    #[must_use]
+    pub fn as_rejected(&self) -> Option<&RejectedEvent> {
+        match &self.kind {
+            ErrorCause::Rejected(event) => Some(event),
+            _ => None,
+        }
     }
 
     /// Whether a value was out of its bounds.
@@ -104,11 +135,24 @@ impl Error {
         matches!(self.kind, ErrorCause::OverShare(_))
     }
 
+    /// The same error of a later part of a call, before which there are `others` messages.
+    #[must_use]
+    pub fn after_messages(mut self, others: usize) -> Self {
+        if let ErrorCause::Rejected(event) = &mut self.kind {
+            event.message += others;
+        }
+        self
+    }
+
     /// The same error with more to know, if its text is free.
     #[must_use]
     pub fn with_note(mut self, note: &str) -> Self {
         match &mut self.kind {
             ErrorCause::Invalid(_) | ErrorCause::NotFound(_) => {}
+            ErrorCause::Rejected(event) => {
+                event.why.push_str("; ");
+                event.why.push_str(note);
+            }
             ErrorCause::Conflict(text)
             | ErrorCause::Busy(text)
             | ErrorCause::OverShare(text)
@@ -129,6 +173,7 @@ impl fmt::Display for Error {
             ErrorCause::Conflict(why) | ErrorCause::Busy(why) | ErrorCause::OverShare(why) => {
                 f.write_str(why)
             }
+            ErrorCause::Rejected(event) => f.write_str(&event.why),
             ErrorCause::Store(why) => write!(f, "the store failed: {why}"),
         }
     }

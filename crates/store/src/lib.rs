@@ -16,6 +16,7 @@ mod memory;
 mod place;
 mod postgres;
 mod rng;
+mod setting_document;
 mod sole_cluster;
 mod sqlite;
 #[cfg(any(test, feature = "testing"))]
@@ -34,12 +35,13 @@ pub use cluster::{
 pub use contract::DeliveryStore;
 pub use copy::{Copied, copy, copy_with_keys};
 pub use encryption::EncryptionKeys;
-pub use error::{Error, StoreBackoff};
+pub use error::{Error, RejectedEvent, StoreBackoff};
 pub use memory::MemoryStore;
 pub use place::{ClusterHandle, StorePlace};
 pub use postgres::{
     PostgresAddress, PostgresOptions, PostgresStore, check_postgres, migrate_postgres,
 };
+pub use setting_document::{DocumentKey, DocumentKind, SettingDocument};
 pub use sqlite::{SqliteOptions, SqliteStore, backup, check, restore};
 pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};
 /// The client of PostgreSQL within whose transactions [`DeliveryStore::accept_within`] accepts.

@@ -291,5 +291,9 @@ fn change_by(write: &SettingWrite) -> SettingChange {
             SettingChange::Endpoint(endpoint.id, Some((endpoint.clone(), unlearned)))
         }
         SettingWrite::DeleteEndpoint(id, _) => SettingChange::Endpoint(*id, None),
+        SettingWrite::PutDocument(document) => {
+            SettingChange::Document(document.key.clone(), Some(document.text.clone()))
+        }
+        SettingWrite::DeleteDocument(key) => SettingChange::Document(key.clone(), None),
     }
 }

@@ -1,5 +1,6 @@
-//! Operators: their names, keys and roles, and the one table of what each role may do.
+//! Operators and API keys: their names, roles and scopes, and the one table of what each role and scope may do.
 
+mod api_key;
 mod list;
 mod operator;
 mod operator_file;
@@ -8,7 +9,9 @@ mod portal_rules;
 mod role;
 mod role_map;
 mod rules;
+mod scope;
 
+pub(crate) use api_key::{ApiKey, ApiKeySecret};
 pub(crate) use operator::{Operator, Staff};
 pub use operator_file::OperatorFile;
 pub(crate) use operator_file::SeenOperator;
@@ -17,3 +20,4 @@ pub(crate) use portal_rules::capability_for;
 pub use role::{NoRole, Role};
 pub use role_map::{NoRoleMap, RoleMap};
 pub(crate) use rules::{Rule, rule};
+pub(crate) use scope::Scope;

@@ -13,6 +13,7 @@ pub(super) const PORTAL_RULES: &[(&str, &str, Capability)] = &[
     ("GET", "/portal/{app}", Read),
     ("POST", "/portal/{app}/leave", Read),
     ("GET", "/portal/{app}/deliveries", Read),
+    ("GET", "/portal/{app}/event-types", Read),
     ("GET", "/portal/{app}/deliveries/{msg}/{ep}", Read),
     ("POST", "/portal/{app}/deliveries/{msg}/{ep}/retry", Manage),
     ("POST", "/portal/{app}/deliveries/{msg}/{ep}/replay", Manage),

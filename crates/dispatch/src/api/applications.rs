@@ -34,7 +34,7 @@ pub(super) async fn create_application(
     _: ByOperator,
     Json(settings): Json<ApplicationSettings>,
 ) -> Result<(StatusCode, axum::Json<ApplicationCreated>), Problem> {
-    let key = ApiKey::make()?;
+    let key = ApplicationKey::make()?;
     let mut application = blank(ApplicationId::from_uuid(api.new_id()?), api.now());
     settings.apply(&mut application, api.node().retention())?;
     application.keys = vec![key.hash()];
@@ -132,6 +132,7 @@ pub(super) fn blank(id: ApplicationId, created_at: Instant) -> Application {
         portal: PortalAccess::default(),
         retention: None,
         source: None,
+        event_validation: None,
     }
 }
 
@@ -160,7 +161,7 @@ pub(super) async fn create_key(
             Error::conflict("the application already has 10 keys; revoke old ones first").into()
         );
     }
-    let key = ApiKey::make()?;
+    let key = ApplicationKey::make()?;
     application.keys.push(key.hash());
     api.node().put_application(application).await?;
     let created = axum::Json(KeyCreated { key: key.reveal() });
@@ -192,9 +193,9 @@ pub(super) async fn revoke_keys(
 const BYTES: usize = 32;
 
 /// A new key: shown once, and kept as its hash only.
-pub(super) struct ApiKey(String);
+pub(super) struct ApplicationKey(String);
 
-impl ApiKey {
+impl ApplicationKey {
     /// A new random key.
     ///
     /// # Errors

@@ -29,8 +29,8 @@ pub(super) struct AuditView {
     /// The time of the change.
     #[schema(value_type = TimestampText)]
     at: Timestamp,
-    /// The caller: `admin`, the name of an operator, either of them `on the page`, or the key of an
-    /// application.
+    /// The caller: `admin`, the name of an operator, either of them `on the page`, the name of an API key with its id, or
+    /// the key of an application.
     actor: String,
     /// The method and the path of the call.
     action: String,
@@ -101,6 +101,7 @@ fn actor(api: &Api, request: &Request) -> String {
             let application = api.node().application_of_key(*key);
             application.map_or("nobody".into(), |application| format!("key of {}", application.id))
         }
+        Some(Caller::Key(key)) => format!("{} ({})", key.name, key.id),
         None => "nobody".into(),
     }
 }

@@ -14,14 +14,14 @@ use http::Method;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
 use stagger_scheduler::model::{
-    Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash, Message,
-    MessageId, PortalLinkId,
+    ApiKeyId, Application, ApplicationId, Delivery, Endpoint, EndpointId, ExternalId, KeyHash,
+    Message, MessageId, PortalLinkId,
 };
 use subtle::{Choice, ConstantTimeEq};
 
 use super::problem::Problem;
 use super::state::Api;
-use crate::access::{Operator, Rule, rule};
+use crate::access::{ApiKey, Operator, Rule, Scope, rule};
 
 /// The caller of a request, as its key says.
 #[derive(Clone, Debug)]
@@ -30,6 +30,8 @@ pub(super) enum Caller {
     Operator(Operator),
     /// Another key: that of an application, which may be unknown to this node as yet.
     Application(KeyHash),
+    /// An API key, whose scopes allow the route.
+    Key(Arc<ApiKey>),
 }
 
 /// Lets a request through if its caller may use the route; the table of [rules](crate::access) says so.
@@ -57,7 +59,15 @@ fn route(request: &Request) -> Option<&str> {
 }
 
 async fn caller(parts: &Parts, api: &Api, rule: &Rule) -> Result<Caller, Problem> {
-    let key = bearer(parts)?;
+    let BearerKey { hash: key, is_api_key } = bearer(parts)?;
+    if is_api_key {
+        // Every call looks whether the key was deleted a moment ago, at any node.
+        api.node().sync_settings().await?;
+        if let Some(key) = api.node().api_key(key) {
+            check_scopes(&key, rule, api)?;
+            return Ok(Caller::Key(key));
+        }
+    }
     // The most frequent callers first: for them no file is looked at.
     if rule.applications && api.node().application_of_key(key).is_some() {
         return Ok(Caller::Application(key));
@@ -83,7 +93,25 @@ async fn caller(parts: &Parts, api: &Api, rule: &Rule) -> Result<Caller, Problem
     }
 }
 
-/// An operator asks: a resource that is no application's.
+/// Whether an API key may use a route now.
+fn check_scopes(key: &ApiKey, rule: &Rule, api: &Api) -> Result<(), Problem> {
+    if key.has_expired(api.now()) {
+        return Err(Problem::unauthorized("the key has expired"));
+    }
+    if rule.scopes.is_empty() {
+        return Err(Problem::no_rule());
+    }
+    if let Some(missing) = rule.scopes.iter().find(|scope| !key.has(**scope)) {
+        return Err(Problem::forbidden(format!("the key lacks the scope {missing}")));
+    }
+    if key.application.is_some() && !rule.applications {
+        return Err(Problem::forbidden("this takes a key that is not limited to one application"));
+    }
+    api.node().note_key_use(key.id, api.now());
+    Ok(())
+}
+
+/// An operator asks, or an API key for all applications: a resource that is no application's.
 #[derive(Clone, Debug)]
 pub(super) struct ByOperator;
 
@@ -93,7 +121,9 @@ impl FromRequestParts<Api> for ByOperator {
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
         match parts.extensions.get::<Caller>() {
             Some(Caller::Operator(_)) => {}
-            Some(Caller::Application(_)) | None => return Err(Problem::no_rule()),
+            // Its settings were followed when the key was looked up.
+            Some(Caller::Key(key)) if key.application.is_none() => return Ok(Self),
+            Some(Caller::Key(_) | Caller::Application(_)) | None => return Err(Problem::no_rule()),
         }
         api.node().sync_settings().await?;
         Ok(Self)
@@ -104,8 +134,10 @@ impl FromRequestParts<Api> for ByOperator {
 #[derive(Clone, Debug)]
 pub(super) struct Tenant {
     pub(super) application: Arc<Application>,
-    /// The key that was shown, unless it is an operator's.
+    /// The key of the application that was shown, if it is one.
     pub(super) key: Option<KeyHash>,
+    /// Whether an operator asks, or a key that may do everything: without the bounds on applications.
+    pub(super) by_operator: bool,
 }
 
 impl Tenant {
@@ -115,7 +147,7 @@ impl Tenant {
 
     /// Takes tokens for `more` requests than one. Operators are not counted.
     pub(super) fn count(&self, api: &Api, more: usize) -> Result<(), Problem> {
-        if self.key.is_none() || more == 0 {
+        if self.by_operator || more == 0 {
             return Ok(());
         }
         let tokens = u32::try_from(more).unwrap_or(u32::MAX);
@@ -127,27 +159,39 @@ impl FromRequestParts<Api> for Tenant {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(Problem::no_rule)?;
+        let caller = Caller::from_request_parts(parts, api).await?;
         let id = param::<PathId<ApplicationId>>(parts, "app", "application").await;
         let find = |id: &PathId<ApplicationId>| match id {
             PathId::Own(id) => api.node().application(*id),
             PathId::Uid(uid) => api.node().application_of_uid(uid),
         };
         let known = id.as_ref().is_ok_and(|id| find(id).is_some());
-        if !known || !is_message(parts) {
+        // The settings were followed when an API key was looked up.
+        let is_current = matches!(caller, Caller::Key(_));
+        if !is_current && (!known || !is_message(parts)) {
             // Another node may have made or changed it a moment ago. For a message the store looks itself.
             api.node().sync_settings().await?;
         }
         let application =
             id.and_then(|id| find(&id).ok_or_else(|| Problem::not_found("application")));
         let key = match caller {
-            Caller::Operator(_) => return Ok(Self { application: application?, key: None }),
+            Caller::Operator(_) => {
+                return Ok(Self { application: application?, key: None, by_operator: true });
+            }
+            Caller::Key(key) => {
+                let application = application.ok().filter(|it| key.reaches(it.id));
+                let application = application.ok_or_else(|| Problem::not_found("application"))?;
+                let by_operator = key.has(Scope::Admin);
+                let tenant = Self { application, key: None, by_operator };
+                tenant.count(api, 1)?;
+                return Ok(tenant);
+            }
             Caller::Application(key) => key,
         };
         if let Ok(application) = application
             && has_key(&application, key)
         {
-            let tenant = Self { application, key: Some(key) };
+            let tenant = Self { application, key: Some(key), by_operator: false };
             tenant.count(api, 1)?;
             return Ok(tenant);
         }
@@ -195,6 +239,26 @@ impl FromRequestParts<Api> for OwnLink {
         let tenant = Tenant::from_request_parts(parts, api).await?;
         let id = param::<PortalLinkId>(parts, "link", "link").await?;
         Ok(Self { application: tenant.id(), id })
+    }
+}
+
+/// The API key `{key}` of the path. It may never have been made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct OwnApiKey(pub(super) ApiKeyId);
+
+impl FromRequestParts<Api> for OwnApiKey {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, Problem> {
+        param::<ApiKeyId>(parts, "key", "API key").await.map(Self)
+    }
+}
+
+impl FromRequestParts<Api> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Api) -> Result<Self, Problem> {
+        parts.extensions.get::<Self>().cloned().ok_or_else(Problem::no_rule)
     }
 }
 
@@ -246,8 +310,15 @@ fn is_message(parts: &Parts) -> bool {
     parts.method == Method::POST && parts.uri.path().contains("/messages")
 }
 
-/// The hash of the bearer key (RFC 6750 section 2.1).
-fn bearer(parts: &Parts) -> Result<KeyHash, Problem> {
+/// The key that a request shows, as its hash.
+struct BearerKey {
+    hash: KeyHash,
+    /// Whether it has the form of an API key.
+    is_api_key: bool,
+}
+
+/// The bearer key (RFC 6750 section 2.1).
+fn bearer(parts: &Parts) -> Result<BearerKey, Problem> {
     let mut values = parts.headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return Err(Problem::unauthorized("one header is needed: Authorization: Bearer KEY"));
@@ -255,7 +326,8 @@ fn bearer(parts: &Parts) -> Result<KeyHash, Problem> {
     let text = value.to_str().unwrap_or_default();
     match text.split_once(' ') {
         Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => {
-            Ok(KeyHash::of(key.trim_matches(' ')))
+            let key = key.trim_matches(' ');
+            Ok(BearerKey { hash: KeyHash::of(key), is_api_key: ApiKey::is_form_of(key) })
         }
         _ => Err(Problem::unauthorized("the header must be: Authorization: Bearer KEY")),
     }

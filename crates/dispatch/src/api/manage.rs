@@ -6,7 +6,7 @@ use stagger::Instant;
 use stagger_scheduler::model::{Application, ApplicationId, Endpoint, EndpointId};
 use stagger_sender::secret_text;
 
-use super::applications::{ApiKey, blank};
+use super::applications::{ApplicationKey, blank};
 use super::body;
 use super::endpoints::{MAX_ENDPOINTS, check_own, replaced};
 use super::problem::Problem;
@@ -27,7 +27,7 @@ pub(crate) async fn create_application(
     now: Instant,
     name: &str,
 ) -> Result<String, Error> {
-    let key = ApiKey::make()?;
+    let key = ApplicationKey::make()?;
     let mut application = blank(id, now);
     ApplicationSettings::named(name).apply(&mut application, node.retention())?;
     application.keys = vec![key.hash()];
@@ -49,8 +49,10 @@ pub(crate) async fn rename_application(
     let mut application = Application::clone(&known);
     let (slots, labels) = (application.slots, application.labels.clone());
     let (retention, source) = (application.retention, application.source.clone());
+    let event_validation = application.event_validation;
     ApplicationSettings::named(name).apply(&mut application, node.retention())?;
-    node.put_application(Application { slots, labels, retention, source, ..application }).await
+    let kept = Application { slots, labels, retention, source, event_validation, ..application };
+    node.put_application(kept).await
 }
 
 /// The side that sets something of an endpoint.

@@ -45,7 +45,8 @@ const KEY: &str = "idempotency_key";
     request_body = NewMessage,
     responses(
         (status = 202, description = "It is on disk.", body = AcceptedMessage),
-        (status = 422, description = "Its idempotency key is that of a message with other contents.",
+        (status = 422, description = "Its idempotency key is that of a message with other contents; or the catalogue of \
+            event types refuses it, with `pointer` and `keyword` where its payload breaks a schema.",
             body = openapi::Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -86,7 +87,8 @@ pub(super) async fn send_message(
     request_body(content = openapi::AnyBytes, content_type = "application/octet-stream"),
     responses(
         (status = 202, description = "It is on disk.", body = AcceptedMessage),
-        (status = 422, description = "Its idempotency key is that of a message with other contents.",
+        (status = 422, description = "Its idempotency key is that of a message with other contents; or the catalogue of \
+            event types refuses it, with `pointer` and `keyword` where its payload breaks a schema.",
             body = openapi::Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -125,7 +127,8 @@ pub(super) async fn send_raw_message(
     responses(
         (status = 202, description = "All of them are on disk.", body = AcceptedBatch),
         (status = 422, description = "The idempotency key of one is that of a message with other contents. If that \
-            was sent earlier, the others of the batch are on disk.",
+            was sent earlier, the others of the batch are on disk. Or the catalogue of event types refuses one: nothing \
+            is accepted then.",
             body = openapi::Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -158,7 +161,7 @@ pub(super) async fn send_batch(
     count_fan_out(&api, &tenant, &submissions)?;
     let keyed: Vec<_> =
         submissions.iter().map(|given| given.key.is_some().then(|| given.clone())).collect();
-    let accepted = api.node().accept(tenant.id(), submissions).await?;
+    let accepted = api.node().accept(tenant.id(), submissions).await.map_err(of_batch)?;
     for (at, (accepted, given)) in accepted.iter().zip(&keyed).enumerate() {
         if let Some(given) = given.as_ref().filter(|_| accepted.repeated) {
             let refused = refuse_another(&api, accepted.id, given).await;
@@ -270,6 +273,16 @@ async fn accept_one(
         refuse_another(api, first.id, &given).await?;
     }
     Ok((StatusCode::ACCEPTED, axum::Json(first.into())))
+}
+
+/// The refusal of a batch, with the message that is refused where it is one.
+fn of_batch(error: Error) -> Problem {
+    let at = error.as_rejected().map(|rejected| rejected.message);
+    let problem = Problem::from(error);
+    match at {
+        Some(at) => problem.within(at),
+        None => problem,
+    }
 }
 
 /// Takes a token for each delivery beyond the first of a message: the work of a message is that of its

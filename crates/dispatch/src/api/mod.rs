@@ -2,8 +2,9 @@
 //!
 //! Every `/v1` request except the one for the OpenAPI document carries `Authorization: Bearer KEY`.
 //! The admin key gives access to everything, an application's key to the paths below its own
-//! `/v1/applications/{app}`.
+//! `/v1/applications/{app}`, and an API key to what its scopes allow.
 
+mod api_keys;
 mod applications;
 mod audit;
 mod auth;
@@ -11,6 +12,7 @@ mod body;
 mod cloud_events;
 mod deliveries;
 mod endpoints;
+mod event_types;
 mod export;
 mod filter_test;
 pub(crate) mod manage;
@@ -26,5 +28,6 @@ mod state;
 mod trace;
 mod wire;
 
+pub(crate) use api_keys::day_text;
 pub use router::router;
 pub use state::ApiOptions;

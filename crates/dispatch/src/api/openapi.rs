@@ -11,10 +11,10 @@ use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 pub(super) use super::problem::Document as Problem;
 use super::wire::{
-    ApplicationPathText, ApplicationSettings, EndpointPathText, EndpointSettings, MessageIdText,
-    PortalLinkIdText, patch_of,
+    ApiKeyIdText, ApplicationPathText, ApplicationSettings, EndpointPathText, EndpointSettings,
+    EventTypeText, MessageIdText, PortalLinkIdText, patch_of,
 };
-use crate::access::{Role, rule};
+use crate::access::rule;
 
 /// The path of the document.
 pub(super) const PATH: &str = "/v1/openapi.json";
@@ -52,6 +52,22 @@ pub(super) struct MessagePath {
 #[expect(dead_code, reason = "it stands in the document only")]
 pub(super) struct PortalLinkPath {
     link: PortalLinkIdText,
+}
+
+/// The event type that a path names.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it stands in the document only")]
+pub(super) struct EventTypePath {
+    name: EventTypeText,
+}
+
+/// The API key that a path names.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it stands in the document only")]
+pub(super) struct ApiKeyPath {
+    key: ApiKeyIdText,
 }
 
 /// The header that names a message.
@@ -150,8 +166,8 @@ fn problems(method: &str, path: &str, operation: &Value) -> Vec<(&'static str, &
     let json = body["content"].as_object().is_some_and(|it| it.contains_key("application/json"));
     let operators_only = !operation["security"].is_null();
     let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).unwrap_or_default();
-    let forbids =
-        rule(&method, path).is_some_and(|rule| !rule.applications || rule.role > Role::Viewer);
+    // An API key may lack the scope.
+    let forbids = rule(&method, path).is_some();
     let parameters = operation["parameters"].as_array().map_or(&[][..], Vec::as_slice);
     let refusable = parameters.iter().any(|parameter| parameter["in"] != "path");
     let mut problems = vec![("401", "Unauthorized"), ("503", "Unavailable")];

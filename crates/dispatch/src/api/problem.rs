@@ -63,6 +63,12 @@ pub(super) struct Document {
     /// The values that are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     bound: Option<String>,
+    /// The JSON pointer of the first place of the payload that breaks the schema of its event type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<String>,
+    /// The keyword of the schema that the place breaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keyword: Option<String>,
     /// The line of the body, from 1, where reading it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<usize>,
@@ -184,6 +190,12 @@ impl From<Error> for Problem {
             return Self::invalid(invalid);
         }
         let detail = error.to_string();
+        if let Some(rejected) = error.as_rejected() {
+            let mut problem = Self::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
+            problem.0.document.pointer.clone_from(&rejected.pointer);
+            problem.0.document.keyword.clone_from(&rejected.keyword);
+            return problem.at(rejected.field);
+        }
         if error.is_not_found() {
             return Self::new(StatusCode::NOT_FOUND, detail);
         }

@@ -8,7 +8,7 @@ use http::request::Parts;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use stagger::Instant;
-use stagger_scheduler::model::{ChannelName, DeliveryState};
+use stagger_scheduler::model::{ChannelName, DeliveryState, EventType};
 use stagger_store::{Cursor, DeliveryFilter, MessageFilter, PageRequest};
 use stagger_text::{NotRfc3339, Timestamp};
 use utoipa::IntoParams;
@@ -78,6 +78,28 @@ impl AuditQuery {
         };
         let before = self.before.as_deref().map(number).transpose()?;
         Ok((before, page(self.limit.as_deref(), None)?.limit))
+    }
+}
+
+/// The page of the catalogue.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct EventTypeListQuery {
+    /// Entries of the page, from 1 to 250: default 50.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 250)]
+    limit: Option<String>,
+    /// Only event types whose names come after this one: the `next` of an earlier page.
+    #[param(value_type = Option<EventTypeText>)]
+    after: Option<String>,
+}
+
+impl EventTypeListQuery {
+    pub(super) fn check(&self) -> Result<(Option<EventType>, usize), Error> {
+        let after = self.after.as_deref().map(str::parse::<EventType>).transpose();
+        let after = after
+            .map_err(|error| Error::invalid("after", error.value(), error.bound().to_owned()))?;
+        Ok((after, page(self.limit.as_deref(), None)?.limit))
     }
 }
 

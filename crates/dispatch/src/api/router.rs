@@ -13,8 +13,8 @@ use utoipa_axum::routes;
 use super::problem::Problem;
 use super::state::{Api, ApiOptions};
 use super::{
-    applications, audit, auth, deliveries, endpoints, export, filter_test, messages, nodes,
-    openapi, operators, portal_links,
+    api_keys, applications, audit, auth, deliveries, endpoints, event_types, export, filter_test,
+    messages, nodes, openapi, operators, portal_links,
 };
 use crate::node::Node;
 
@@ -86,6 +86,14 @@ pub(super) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(deliveries::retry_endpoint))
         .routes(routes!(deliveries::retry_all))
         .routes(routes!(export::export_messages))
+        .routes(routes!(event_types::create_event_type, event_types::list_event_types))
+        .routes(routes!(
+            event_types::get_event_type,
+            event_types::replace_event_type,
+            event_types::delete_event_type
+        ))
+        .routes(routes!(api_keys::create_api_key, api_keys::list_api_keys))
+        .routes(routes!(api_keys::delete_api_key))
         .routes(routes!(audit::list_audit))
         .routes(routes!(nodes::list_nodes))
         .routes(routes!(operators::list_operators))

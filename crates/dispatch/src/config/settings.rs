@@ -64,7 +64,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 43] = [
+const SETTINGS: [Setting; 44] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -276,6 +276,11 @@ const SETTINGS: [Setting; 43] = [
         key: "max_payload",
         bound: "a size of at most 64MiB, such as 256KiB",
         set: |config, text| sized(text).map(|it| config.max_payload = it),
+    },
+    Setting {
+        key: "event_validation",
+        bound: "off, known or schema",
+        set: |config, text| text.parse().ok().map(|it| config.node.event_validation = it),
     },
     Setting {
         key: "log",

@@ -24,7 +24,7 @@ impl Intake {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
-        self.check(&messages)?;
+        self.check(application, &messages).await?;
         self.check_size(application, &messages)?;
         self.room.check_fleet()?;
         let began = self.clock.now();
@@ -37,7 +37,7 @@ impl Intake {
                 // Another node may just have made it.
                 Err(error) if error.is_not_found() && !looked => {
                     looked = true;
-                    self.receivers.settings.sync().await?;
+                    self.check_again(&wanted).await?;
                     continue;
                 }
                 made => made?,
@@ -49,7 +49,7 @@ impl Intake {
                     return Ok(accepted);
                 }
                 ClusterAccept::Outdated | ClusterAccept::NotLeading => {
-                    self.receivers.settings.sync().await?;
+                    self.check_again(&wanted).await?;
                 }
             }
         }

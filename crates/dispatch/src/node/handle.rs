@@ -19,6 +19,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::directory::Directory;
 use super::fleet::SettingsSync;
 use super::health::NodeHealth;
+use super::installation::Installation;
 use super::intake::Intake;
 use super::replay::Replayer;
 use super::settings_writer::{EndpointControl, SettingsWriter};
@@ -44,6 +45,7 @@ struct Handle {
     store: Arc<dyn DeliveryStore>,
     sender: Sender,
     directory: Arc<Directory>,
+    installation: Arc<Installation>,
     health: Arc<NodeHealth>,
     settings: Arc<SettingsSync>,
     settings_writer: SettingsWriter,
@@ -87,6 +89,7 @@ impl Node {
             store,
             sender,
             directory: parts.directory,
+            installation: parts.installation,
             health: parts.health,
             settings: parts.settings,
             settings_writer: parts.settings_writer,
@@ -202,6 +205,14 @@ impl Node {
         self.handle.changes.lock().await
     }
 
+    pub(super) fn installation(&self) -> &Arc<Installation> {
+        &self.handle.installation
+    }
+
+    pub(super) fn settings_writer(&self) -> &SettingsWriter {
+        &self.handle.settings_writer
+    }
+
     /// Writes an application, new or changed.
     ///
     /// # Errors
@@ -210,12 +221,14 @@ impl Node {
         self.handle.settings_writer.put_application(application).await
     }
 
-    /// Deletes an application and everything of it.
+    /// Deletes an application and everything of it, with the API keys that are limited to it.
     ///
     /// # Errors
     /// It is not there; the store did not do it.
     pub async fn delete_application(&self, id: ApplicationId) -> Result<(), Error> {
-        self.handle.settings_writer.delete_application(id).await
+        self.handle.settings_writer.delete_application(id).await?;
+        self.delete_keys_of(id).await;
+        Ok(())
     }
 
     /// Writes the settings of an endpoint, new or changed.
@@ -256,8 +269,8 @@ impl Node {
     /// stored in steps, and an error tells how many are accepted.
     ///
     /// # Errors
-    /// The application is not there; a type is operational; no room (busy), or the application has its share
-    /// of open deliveries; the store did not do it.
+    /// The application is not there; a type is operational; the catalogue of event types refuses a message; no room
+    /// (busy), or the application has its share of open deliveries; the store did not do it.
     pub async fn accept(
         &self,
         application: ApplicationId,
@@ -277,8 +290,8 @@ impl Node {
     /// here, also those that are rolled back later.
     ///
     /// # Errors
-    /// The store is not on PostgreSQL; the application is not there; a type is operational; an idempotency key is that of a
-    /// message with other contents (a conflict); too many in one call; no room (busy), or the application has its share of
+    /// The store is not on PostgreSQL; the application is not there; a type is operational; the catalogue of
+    /// event types refuses a message; an idempotency key is that of a message with other contents (a conflict); too many in one call; no room (busy), or the application has its share of
     /// open deliveries; the transaction conflicts with another one (busy), and is to be begun again.
     pub async fn accept_within(
         &self,

@@ -13,6 +13,7 @@ use super::attempt::{CachedMessage, PayloadCache};
 use super::clock::EngineClock;
 use super::fleet::{FleetView, LeadGuard, Leadership};
 use super::health::{ApplicationReservation, NodeHealth, Reservation};
+use super::installation::Installation;
 use super::scheduler_state::{Command, Inbox};
 use super::submission::{IntakeRequest, JSON, ReceiverChoice, Receivers, Submission};
 use super::tasks::run_to_completion;
@@ -36,6 +37,7 @@ const TEST: &str = "stagger.test";
 pub(super) struct Intake {
     pub(super) room: IntakeRoom,
     pub(super) receivers: ReceiverChoice,
+    pub(super) installation: Arc<Installation>,
     pub(super) cluster: ClusterHandle,
     pub(super) leadership: Arc<Leadership>,
     pub(super) payloads: Arc<PayloadCache>,
@@ -61,7 +63,7 @@ impl Intake {
         application: ApplicationId,
         messages: Vec<Submission>,
     ) -> Result<Vec<Accepted>, Error> {
-        self.check(&messages)?;
+        self.check(application, &messages).await?;
         let total = messages.len();
         let mut accepted = Vec::with_capacity(total);
         for step in self.receivers.steps(application, messages) {
@@ -72,14 +74,45 @@ impl Intake {
         Ok(accepted)
     }
 
-    /// Whether it accepts at all, and messages of these types.
-    pub(super) fn check(&self, messages: &[Submission]) -> Result<(), Error> {
+    /// Whether it accepts at all, and these messages: the one place that decides it, whatever way they come in.
+    pub(super) async fn check(
+        &self,
+        application: ApplicationId,
+        messages: &[Submission],
+    ) -> Result<(), Error> {
         self.room.health.check()?;
         if let Some(own) = messages.iter().find(|message| message.event_type.is_operational()) {
             let bound = "a type that does not begin with `stagger.`";
             return Err(Error::invalid("event_type", &own.event_type, bound));
         }
-        Ok(())
+        match self.check_events(application, messages.iter()).await {
+            // Another node may have changed the catalogue, or the setting of the application, a moment ago.
+            Err(refused) if refused.as_rejected().is_some() => {
+                self.receivers.settings.sync().await?;
+                self.check_events(application, messages.iter()).await
+            }
+            checked => checked,
+        }
+    }
+
+    /// Checks messages against the catalogue of event types, as this node knows it.
+    async fn check_events<'m>(
+        &self,
+        application: ApplicationId,
+        messages: impl Iterator<Item = &'m Submission>,
+    ) -> Result<(), Error> {
+        let own = self.receivers.directory.application(application);
+        let own = own.and_then(|application| application.event_validation);
+        self.installation.catalogue.check(own, messages).await
+    }
+
+    /// Follows changed settings, and checks messages against the catalogue once more.
+    pub(super) async fn check_again(&self, wanted: &IntakeRequest) -> Result<(), Error> {
+        self.receivers.settings.sync().await?;
+        match wanted.application() {
+            Some(application) => self.check_events(application, wanted.submissions()).await,
+            None => Ok(()),
+        }
     }
 
     /// Sends a test event to one endpoint.
@@ -147,7 +180,7 @@ impl Intake {
                 // Another node may just have made it.
                 Err(error) if error.is_not_found() && !looked => {
                     looked = true;
-                    self.receivers.settings.sync().await?;
+                    self.check_again(wanted).await?;
                     continue;
                 }
                 made => made?,
@@ -164,7 +197,7 @@ impl Intake {
                     self.hand_over(new.map(|(fresh, _)| fresh).collect(), &held).await;
                     return Ok(accepted);
                 }
-                ClusterAccept::Outdated => self.receivers.settings.sync().await?,
+                ClusterAccept::Outdated => self.check_again(wanted).await?,
                 ClusterAccept::NotLeading => self.leadership.end(held.lead().fence),
             }
         }
@@ -234,7 +267,7 @@ fn after_some(error: Error, stored: usize, total: usize) -> Error {
         "the first {stored} of {total} messages are accepted: send the batch again, with the same \
          idempotency keys"
     );
-    error.with_note(&note)
+    error.after_messages(stored).with_note(&note)
 }
 
 /// The shards of deliveries that others lead.

@@ -10,12 +10,15 @@
 mod accept_within;
 mod attempt;
 mod audit;
+mod catalogue;
 mod clock;
 mod directory;
 mod fleet;
 mod handle;
 mod health;
+mod installation;
 mod intake;
+mod key_ring;
 mod lease;
 mod operational;
 mod operator_events;
@@ -37,6 +40,7 @@ mod tasks;
 mod testing;
 mod uncommitted;
 
+pub(crate) use catalogue::{CatalogueType, EventTypeSettings};
 pub use fleet::NodeInfo;
 pub use handle::Node;
 pub(crate) use portal::{MAX_LIFETIME, NotOpened};

@@ -109,6 +109,22 @@ impl SettingsWriter {
         .await
     }
 
+    /// Changes a document of the installation as `change` says, once this node has followed all changes before it.
+    pub(super) async fn change_document<T: Send + 'static>(
+        &self,
+        change: impl FnOnce() -> Result<(SettingWrite, T), Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let this = self.clone();
+        run_to_completion(async move {
+            let _turn = this.turn.lock().await;
+            this.settings.sync().await?;
+            let (write, done) = change()?;
+            this.write(write).await?;
+            Ok(done)
+        })
+        .await
+    }
+
     /// Makes a change visible: this node reads it before it answers, and notifies the others.
     async fn write(&self, write: SettingWrite) -> Result<(), Error> {
         self.cluster.change_setting(write).await?;

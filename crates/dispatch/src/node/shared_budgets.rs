@@ -12,7 +12,7 @@ use stagger::engine::budget::{Charge, Level, Paid, Settled};
 use stagger::{Clock, Instant, Policy, Rate, Ratio, Span, TokioTime, Verdict, budget};
 use stagger_redis::{SharedLedger, SharedLedgers, SharedOptions, SharedStore};
 use stagger_scheduler::Launch;
-use stagger_scheduler::model::{ApplicationId, EndpointId, MessageId};
+use stagger_scheduler::model::{ApplicationId, EndpointId, EventValidation, MessageId};
 
 use super::directory::Directory;
 use super::fleet::NodeName;
@@ -152,6 +152,9 @@ pub struct NodeOptions {
     pub address: Option<SocketAddr>,
     /// The application whose endpoints are told what happens to all others: default none.
     pub operational_events: Option<ApplicationId>,
+    /// The checks of messages against the catalogue of event types, unless their application has its own setting: default
+    /// none. The nodes of a store should agree.
+    pub event_validation: EventValidation,
 }
 
 impl NodeOptions {
@@ -184,6 +187,7 @@ impl Default for NodeOptions {
             lease: Span::from_secs(10),
             address: None,
             operational_events: None,
+            event_validation: EventValidation::Off,
         }
     }
 }

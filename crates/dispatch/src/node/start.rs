@@ -14,6 +14,7 @@ use super::fleet::{
     CommandExecutor, FleetLinks, FleetView, Leadership, NodeName, SettingsSync, ShardMover, Work,
 };
 use super::health::NodeHealth;
+use super::installation::Installation;
 use super::intake::{Intake, IntakeRoom};
 use super::operational::{EventMaker, OperationalEvents};
 use super::operator_events::OperatorEvents;
@@ -35,6 +36,7 @@ use crate::random::IdGenerator;
 #[derive(Debug)]
 pub(super) struct NodeParts {
     pub(super) directory: Arc<Directory>,
+    pub(super) installation: Arc<Installation>,
     pub(super) health: Arc<NodeHealth>,
     pub(super) settings: Arc<SettingsSync>,
     pub(super) settings_writer: SettingsWriter,
@@ -69,6 +71,7 @@ pub(super) fn assemble(
         pruner: builder.pruner(),
         fleet: Arc::new(builder.fleet()),
         directory: builder.directory,
+        installation: builder.installation,
         health: builder.health,
         settings: builder.settings,
     }
@@ -83,6 +86,7 @@ struct NodeBuilder<'o> {
     inbox: Inbox,
     clock: EngineClock,
     directory: Arc<Directory>,
+    installation: Arc<Installation>,
     message_ids: Arc<IdGenerator>,
     payloads: Arc<PayloadCache>,
     rates: Arc<AttemptCounter>,
@@ -105,10 +109,11 @@ impl<'o> NodeBuilder<'o> {
     ) -> Self {
         let (clock, cluster) = (EngineClock::start(), ClusterHandle::of(store));
         let directory = Arc::<Directory>::default();
+        let installation = Arc::new(Installation::new(options.event_validation));
         let leadership = Arc::new(Leadership::nothing());
         let settings = SettingsSync::new(
             (Arc::clone(store), cluster.clone()),
-            (Arc::clone(&directory), sender.clone()),
+            (Arc::clone(&directory), Arc::clone(&installation), sender.clone()),
             Arc::clone(&leadership),
             (inbox.clone(), clock),
         );
@@ -120,6 +125,7 @@ impl<'o> NodeBuilder<'o> {
             inbox,
             clock,
             directory,
+            installation,
             message_ids: Arc::default(),
             payloads: Arc::new(PayloadCache::new(options.payload_memory)),
             rates: Arc::default(),
@@ -217,6 +223,7 @@ impl<'o> NodeBuilder<'o> {
                 message_ids: Arc::clone(&self.message_ids),
                 settings: Arc::clone(&self.settings),
             },
+            installation: Arc::clone(&self.installation),
             cluster: self.cluster.clone(),
             leadership: Arc::clone(&self.leadership),
             payloads: Arc::clone(&self.payloads),

@@ -142,6 +142,16 @@ impl ReceiverChoice {
 }
 
 impl IntakeRequest {
+    /// The application that sends the messages; none if the dispatcher does.
+    pub(super) const fn application(&self) -> Option<ApplicationId> {
+        self.to.application()
+    }
+
+    /// The messages, in their order.
+    pub(super) fn submissions(&self) -> impl Iterator<Item = &Submission> {
+        self.messages.iter().map(|(_, submission)| submission)
+    }
+
     /// The memory of its payloads while they wait for the store, in bytes.
     pub(super) fn weight(&self) -> usize {
         self.messages.iter().map(|(_, message)| message.payload.len() + OVERHEAD).sum()

@@ -1,9 +1,11 @@
 //! The API as a client sees it: a real node with a store in memory, behind a real socket.
 
+mod api_keys;
 mod authentication;
 mod clients;
 mod cloud_events;
 mod document;
+mod event_types;
 mod export;
 mod labels;
 mod limits;

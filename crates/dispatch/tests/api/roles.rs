@@ -22,7 +22,7 @@ impl Operators {
         Self { folder, file }
     }
 
-    async fn serve(&self) -> Server {
+    pub(crate) async fn serve(&self) -> Server {
         Server::with(ApiOptions { operators: self.file.clone(), ..ApiOptions::default() }).await
     }
 }
@@ -39,7 +39,7 @@ fn needed(method: &str, path: &str) -> Role {
         ["cancel", "disable", "enable", "filter-test", "replay", "replay-missing", "retry", "test"];
     let last = path.rsplit('/').next().unwrap_or_default();
     match method {
-        "GET" if !["operators", "secrets"].contains(&last) => Role::Viewer,
+        "GET" if !["api-keys", "operators", "secrets"].contains(&last) => Role::Viewer,
         "POST" if steering.contains(&last) => Role::Operator,
         _ => Role::Admin,
     }
@@ -62,7 +62,9 @@ async fn a_role_could_do_more_or_less_than_it_may() {
         let path = path
             .replace("{app}", &format!("app_{nothing}"))
             .replace("{ep}", &format!("ep_{nothing}"))
-            .replace("{msg}", &format!("msg_{nothing}"));
+            .replace("{msg}", &format!("msg_{nothing}"))
+            .replace("{key}", &format!("key_{nothing}"))
+            .replace("{name}", "none");
         let body = if operation["requestBody"].is_null() { "" } else { "[]" };
         for (role, key) in &callers {
             let reply = server.call(&method, &path, key, body).await;

@@ -13,7 +13,8 @@ use stagger_dispatch::api::{self, ApiOptions};
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_scheduler::model::KeyHash;
 use stagger_sender::{SendOptions, Sender};
-use stagger_store::MemoryStore;
+use stagger_store::{DeliveryStore, MemoryStore};
+use tokio::task::AbortHandle;
 
 pub(crate) const ADMIN: &str = "admin key of these tests";
 /// Nothing listens there.
@@ -23,6 +24,14 @@ pub(crate) struct Server {
     pub(crate) node: Node,
     address: String,
     client: Client<HttpConnector, Full<Bytes>>,
+    serving: AbortHandle,
+}
+
+impl Drop for Server {
+    /// Ends the server, so that the store is free once its connections are closed.
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
 }
 
 pub(crate) struct Tenant {
@@ -73,9 +82,16 @@ impl Server {
     }
 
     pub(crate) async fn with(options: ApiOptions) -> Self {
+        Self::on(Arc::new(MemoryStore::default()), NodeOptions::default(), options).await
+    }
+
+    pub(crate) async fn on(
+        store: Arc<dyn DeliveryStore>,
+        node_options: NodeOptions,
+        options: ApiOptions,
+    ) -> Self {
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() });
-        let store = Arc::new(MemoryStore::default());
-        let node = Node::start(store, sender.expect("good options"), NodeOptions::default())
+        let node = Node::start(store, sender.expect("good options"), node_options)
             .await
             .expect("as the API promises");
         let options = ApiOptions { admin: Some(KeyHash::of(ADMIN)), ..options };
@@ -83,9 +99,10 @@ impl Server {
             tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as the API promises");
         let address = listener.local_addr().expect("as the API promises").to_string();
         let router = api::router(node.clone(), options);
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let serving = serving.abort_handle();
         let client = Client::builder(TokioExecutor::new()).build_http();
-        Self { node, address, client }
+        Self { node, address, client, serving }
     }
 
     pub(crate) async fn send(&self, request: http::request::Builder, body: Bytes) -> Reply {

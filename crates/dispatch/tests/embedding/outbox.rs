@@ -3,7 +3,7 @@
 use stagger::Span;
 use stagger_dispatch::node::{Node, Submission};
 use stagger_dispatch::store::ShardId;
-use stagger_scheduler::model::{ApplicationId, MessageId};
+use stagger_scheduler::model::{Application, ApplicationId, EventValidation, MessageId};
 use stagger_testkit::server::{Reaction, Script, SeenRequest, TestServer};
 use uuid::Uuid;
 
@@ -173,4 +173,24 @@ async fn a_store_without_transactions_took_one() {
     let refused = node.accept_within(&mut caller, shop(), vec![submission("1")]).await;
     let refused = refused.expect_err("there is no database").to_string();
     assert!(refused.contains("PostgreSQL"), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_the_catalogue_refuses_was_accepted_within_a_transaction() {
+    let Some(database) = Database::new().await else { return };
+    let node = database.node().await;
+    let event_validation = Some(EventValidation::Known);
+    let strict = Application { event_validation, ..application(shop()) };
+    node.put_application(strict).await.expect("it is stored");
+    let mut host = database.connect().await;
+    let mut kept = host.transaction().await.expect("it begins");
+    let refused = node.accept_within(&mut kept, shop(), vec![submission("1")]).await;
+    let refused = refused.expect_err("there are no event types");
+    assert_eq!(refused.as_rejected().map(|it| it.field), Some("event_type"));
+    // The transaction can be used on, and the setting decides.
+    node.put_application(application(shop())).await.expect("it is stored");
+    let accepted = node.accept_within(&mut kept, shop(), vec![submission("1")]).await;
+    assert_eq!(accepted.expect("it is accepted").len(), 1);
+    kept.commit().await.expect("it is committed");
+    node.shutdown(Span::from_secs(5)).await;
 }

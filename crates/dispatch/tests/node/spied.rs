@@ -102,6 +102,21 @@ impl DeliveryStore for Spied {
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.inner.endpoints().await
     }
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error> {
+        self.write()?;
+        self.inner.put_document(document).await
+    }
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error> {
+        self.write()?;
+        self.inner.delete_document(key).await
+    }
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error> {
+        self.write()?;
+        self.inner.note_document_use(key, day).await
+    }
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error> {
+        self.inner.documents().await
+    }
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {
         self.write()?;
         self.has_room()?;

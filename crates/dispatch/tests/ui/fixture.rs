@@ -171,6 +171,7 @@ fn application() -> Application {
         portal: PortalAccess::default(),
         retention: None,
         source: None,
+        event_validation: None,
     }
 }
 

@@ -9,10 +9,11 @@ use crate::fixture::{API_KEY, Reply, call, get, paths_in, post};
 use crate::portal_fixture::{OWN_KEY, Portals, cookie, now, token};
 
 /// The routes by method, and whether they take more than reading. Leaving is the last, because it ends the session.
-const ROUTES: [(&str, &str, bool); 21] = [
+const ROUTES: [(&str, &str, bool); 22] = [
     ("GET", "/portal/{app}", false),
     ("GET", "/portal/{app}/deliveries", false),
     ("GET", "/portal/{app}/deliveries/{msg}/{ep}", false),
+    ("GET", "/portal/{app}/event-types", false),
     ("POST", "/portal/{app}/deliveries/{msg}/{ep}/retry", true),
     ("POST", "/portal/{app}/deliveries/{msg}/{ep}/replay", true),
     ("GET", "/portal/{app}/endpoints/new", true),

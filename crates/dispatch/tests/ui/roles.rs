@@ -15,7 +15,7 @@ async fn sign_in(address: std::net::SocketAddr, key: &str) -> String {
 }
 
 /// The routes of the page by method, and the least role for each.
-const ROUTES: [(&str, &str, Role); 29] = [
+const ROUTES: [(&str, &str, Role); 31] = [
     ("GET", "/", Role::Viewer),
     ("GET", "/ui", Role::Viewer),
     ("GET", "/ui/applications", Role::Viewer),
@@ -43,6 +43,8 @@ const ROUTES: [(&str, &str, Role); 29] = [
     ("POST", "/ui/dead/replay", Role::Operator),
     ("GET", "/ui/audit", Role::Viewer),
     ("GET", "/ui/operators", Role::Admin),
+    ("GET", "/ui/keys", Role::Admin),
+    ("POST", "/ui/keys/{key}/delete", Role::Admin),
     ("GET", "/ui/search", Role::Viewer),
     ("GET", "/ui/attempt-rates", Role::Viewer),
 ];
@@ -73,7 +75,8 @@ async fn a_role_could_do_more_or_less_on_the_page_than_it_may() {
         let path = path
             .replace("{application}", &format!("app_{nothing}"))
             .replace("{endpoint}", &format!("ep_{nothing}"))
-            .replace("{message}", &format!("msg_{nothing}"));
+            .replace("{message}", &format!("msg_{nothing}"))
+            .replace("{key}", &format!("key_{nothing}"));
         let ask = async |cookie: &[&str]| match method {
             "GET" => get(address, &path, cookie).await,
             _ => post(address, &path, cookie, "").await,

@@ -94,6 +94,10 @@ id!(
     /// The name of a link to an application's portal.
     PortalLinkId, "link", "link"
 );
+id!(
+    /// The name of an API key, which is no secret.
+    ApiKeyId, "key", "key"
+);
 
 const BOUND: &str = "ID_ and 32 hexadecimal digits";
 

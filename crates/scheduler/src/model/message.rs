@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use stagger_core::{ConfigError, Instant, Span};
 
 use super::{
-    ApplicationId, ChannelName, EndpointId, EventAttributes, Labels, MessageId, PortalAccess,
-    TraceContext,
+    ApplicationId, ChannelName, EndpointId, EventAttributes, EventValidation, Labels, MessageId,
+    PortalAccess, TraceContext,
 };
 
 /// A tenant. Nothing of one application is visible to another.
@@ -36,6 +36,8 @@ pub struct Application {
     pub retention: Option<Span>,
     /// The source of its events, a URI reference, where a message names none.
     pub source: Option<String>,
+    /// The checks of its messages; `None` are those of the dispatcher.
+    pub event_validation: Option<EventValidation>,
 }
 
 impl Application {
@@ -49,8 +51,18 @@ impl Application {
     ) -> Self {
         let (name, keys) = (name.into(), Vec::new());
         let (labels, portal) = (Labels::default(), PortalAccess::default());
-        let (retention, source) = (None, None);
-        Self { id, name, keys, slots, created_at, labels, portal, retention, source }
+        Self {
+            id,
+            name,
+            keys,
+            slots,
+            created_at,
+            labels,
+            portal,
+            retention: None,
+            source: None,
+            event_validation: None,
+        }
     }
 }
 

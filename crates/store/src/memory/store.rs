@@ -12,8 +12,9 @@ use stagger_scheduler::model::{
 
 use super::tables::Tables;
 use crate::{
-    Accepted, AuditEntry, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, Error, Fence,
-    ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
+    Accepted, AuditEntry, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, DocumentKey,
+    Error, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, SettingDocument,
+    Settlement,
 };
 
 /// Keeps everything in memory: for tests and experiments. Its contents end with it.
@@ -71,6 +72,25 @@ impl DeliveryStore for MemoryStore {
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         Ok(self.tables().endpoints())
+    }
+
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error> {
+        self.tables().put_document(document);
+        Ok(())
+    }
+
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error> {
+        self.tables().documents.remove(&key);
+        Ok(())
+    }
+
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error> {
+        self.tables().note_use(&key, day);
+        Ok(())
+    }
+
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error> {
+        Ok(self.tables().documents.values().cloned().collect())
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {

@@ -12,8 +12,8 @@ use stagger_scheduler::model::{
 use crate::calls::is_open;
 use crate::calls::{Redelivery, run_ended, settles};
 use crate::{
-    Accepted, AuditEntry, DeliveryCounts, DeliveryFilter, Error, Fence, MOST_AUDITED, Pruned,
-    ReplayRequest, Settlement,
+    Accepted, AuditEntry, DeliveryCounts, DeliveryFilter, DocumentKey, Error, Fence, MOST_AUDITED,
+    Pruned, ReplayRequest, SettingDocument, Settlement,
 };
 
 /// Rows by their keys, and secondary indexes.
@@ -33,6 +33,7 @@ pub(crate) struct Tables {
     /// The audit log, oldest first, and the number of its last entry.
     pub(super) audit: VecDeque<AuditEntry>,
     audited: u64,
+    pub(crate) documents: BTreeMap<DocumentKey, SettingDocument>,
     /// Whether something was deleted, so that messages may still come for it.
     deleted: bool,
 }
@@ -49,6 +50,18 @@ impl Tables {
         self.audit.push_back(AuditEntry { number: self.audited, ..entry });
         if self.audit.len() as u64 > MOST_AUDITED {
             self.audit.pop_front();
+        }
+    }
+
+    /// Writes a document; its last use stays.
+    pub(crate) fn put_document(&mut self, document: SettingDocument) {
+        let used_on = self.documents.get(&document.key).and_then(|before| before.used_on);
+        self.documents.insert(document.key.clone(), SettingDocument { used_on, ..document });
+    }
+
+    pub(crate) fn note_use(&mut self, key: &DocumentKey, day: u32) {
+        if let Some(document) = self.documents.get_mut(key) {
+            document.used_on = document.used_on.max(Some(day));
         }
     }
 

@@ -22,9 +22,10 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     include_str!("migrations/4.sql"),
     include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
+    include_str!("migrations/7.sql"),
 ];
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 /// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
@@ -294,9 +295,9 @@ mod tests {
     async fn a_database_of_a_later_release_is_refused() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        schema.run("INSERT INTO migration VALUES (7, 'of a later release')").await;
+        schema.run("INSERT INTO migration VALUES (8, 'of a later release')").await;
         let refused = refusal(&schema).await;
-        assert!(refused.contains("version 7, but this release supports at most 6"), "{refused}");
+        assert!(refused.contains("version 8, but this release supports at most 7"), "{refused}");
         assert!(migrate_postgres(&schema.address()).await.is_err());
     }
 

@@ -29,6 +29,7 @@ mod days;
 mod deliveries;
 #[cfg(test)]
 mod differential_test;
+mod documents;
 mod intake;
 mod lists;
 mod lookups;

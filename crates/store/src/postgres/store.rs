@@ -16,6 +16,7 @@ use super::address::{PostgresAddress, PostgresOptions};
 use super::audit::RecordAudit;
 use super::cluster::{BeginRun, Notifications};
 use super::deliveries::{DeliverMissing, RedeliverMany, ReplayOne};
+use super::documents::{DeleteDocument, NoteUse, PutDocument};
 use super::intake::Intake;
 use super::pool::{PooledClient, PostgresPool};
 use super::prune::{DeleteMessage, DeletePayload, Prune};
@@ -25,15 +26,16 @@ use super::statement::DbError;
 use super::tenants::{MarkApplication, MarkEndpoint, PutApplication, PutEndpoint};
 use super::writer::{MarkCopy, PostgresWriter, SELDOM, SETTLING, Touch};
 use super::{
-    audit, days, deliveries, lists, lookups, migrations, pool, pooler, prune, rekey, statement,
+    audit, days, deliveries, documents, lists, lookups, migrations, pool, pooler, prune, rekey,
+    statement,
 };
 use crate::calls::Redelivery;
 use crate::encoding::cut_short;
 use crate::walk::IdRange;
 use crate::{
     Accepted, AuditEntry, Cluster, ClusterAccept, Cursor, DeliveryCounts, DeliveryFilter,
-    DeliveryStore, EncryptionKeys, Error, Fence, ListPage, MessageFilter, PageRequest, Pruned,
-    ReplayRequest, Settlement,
+    DeliveryStore, DocumentKey, EncryptionKeys, Error, Fence, ListPage, MessageFilter, PageRequest,
+    Pruned, ReplayRequest, SettingDocument, Settlement,
 };
 
 /// Keeps everything in a PostgreSQL database, version 14 or later.
@@ -212,6 +214,22 @@ impl DeliveryStore for PostgresStore {
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.read(async |db| lookups::endpoints(&**db, None, self.writer.keys()).await).await
+    }
+
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error> {
+        self.writer.write(SELDOM, &PutDocument(&document)).await
+    }
+
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error> {
+        self.writer.write(SELDOM, &DeleteDocument(&key)).await
+    }
+
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error> {
+        self.writer.write(SELDOM, &NoteUse(&key, day)).await
+    }
+
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error> {
+        self.read(async |db| documents::documents(&**db, None).await).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {

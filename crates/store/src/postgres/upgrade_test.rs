@@ -12,9 +12,10 @@ use uuid::Uuid;
 use super::migrations::{VERSION, migrate_postgres, steps_until};
 use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
-use crate::testing::fixture::{app, application, at, endpoint, ep, msg, settled};
+use crate::testing::fixture::{app, application, at, endpoint, ep, msg, setting, settled};
 use crate::{
-    Cluster, ClusterAccept, DeliveryStore, EncryptionKeys, Fence, ShardId, Shards, document,
+    Cluster, ClusterAccept, DeliveryStore, DocumentKind, EncryptionKeys, Fence, ShardId, Shards,
+    document,
 };
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old
@@ -70,7 +71,7 @@ async fn deliveries_of_version_1_are_led_and_settled() {
     let Some((schema, _client)) = old().await else { return };
     let refused = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("version 1, but this release needs 6"), "{refused}");
+    assert!(refused.contains("version 1, but this release needs 7"), "{refused}");
     let options = PostgresOptions { migrate: true, ..PostgresOptions::default() };
     let store = PostgresStore::open(&schema.address(), options).await.unwrap();
     let health = check_postgres(&schema.address()).await.unwrap();
@@ -194,4 +195,19 @@ async fn a_migration_ends_no_transaction_of_a_node() {
     client.batch_execute("UPDATE delivery SET attempts = attempts; COMMIT").await.unwrap();
     assert_eq!(migrating.await.unwrap().unwrap(), 3);
     check_postgres(&schema.address()).await.unwrap();
+}
+
+/// Nodes of version 6 refuse kinds of changes that they do not know, and read all settings anew where a number is missing.
+#[tokio::test]
+async fn a_changed_document_is_a_missing_number_to_nodes_of_version_6() {
+    let Some(schema) = TestSchema::new().await else { return };
+    let store = schema.open().await;
+    store.put_application(application(1)).await.unwrap();
+    store.put_document(setting(DocumentKind::EventType, "a")).await.unwrap();
+    let client = schema.connect().await;
+    let sql = "SELECT (SELECT value FROM mark WHERE name = 'news'), count(*), max(kind) FROM news";
+    let row = client.query_one(sql, &[]).await.unwrap();
+    let (last, known, kind): (i64, i64, i16) = (row.get(0), row.get(1), row.get(2));
+    assert_eq!((last, known, kind), (2, 1, 0));
+    assert_eq!(store.changes_since(0).await.unwrap().changes.map(|all| all.len()), Some(2));
 }

@@ -18,10 +18,11 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     include_str!("migrations/1.sql"),
     include_str!("migrations/2.sql"),
     include_str!("migrations/3.sql"),
+    include_str!("migrations/4.sql"),
 ];
 
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// The bytes "stgr": they mark our files among other SQLite databases.
 const APPLICATION_ID: i32 = 0x7374_6772;
@@ -319,7 +320,7 @@ mod tests {
         let db = Connection::open(path_in(&folder)).unwrap();
         db.pragma_update(None, "user_version", VERSION + 1).unwrap();
         let refused = SqliteStore::open(&*folder, SqliteOptions::default()).unwrap_err();
-        assert!(refused.to_string().contains("stagger.db: its version 4 is newer than 3"));
+        assert!(refused.to_string().contains("stagger.db: its version 5 is newer than 4"));
         assert_eq!(version(&db).unwrap(), VERSION + 1);
     }
 

@@ -16,6 +16,7 @@ mod accept;
 mod audit;
 mod backup;
 mod checkpointer;
+mod documents;
 #[cfg(test)]
 mod failure_test;
 mod file;

@@ -16,12 +16,13 @@ use super::checkpointer::Checkpointer;
 use super::file::{FolderLock, Readers, SqliteOptions};
 use super::row::{DbError, failed};
 use super::writer::{Changes, SqliteWriter};
-use super::{audit, file, lists, lookups, prune, rekey, settle, tenants};
+use super::{audit, documents, file, lists, lookups, prune, rekey, settle, tenants};
 use crate::calls::Redelivery;
 use crate::encoding::cut_short;
 use crate::{
-    Accepted, AuditEntry, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, EncryptionKeys,
-    Error, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
+    Accepted, AuditEntry, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, DocumentKey,
+    EncryptionKeys, Error, Fence, ListPage, MessageFilter, PageRequest, Pruned, ReplayRequest,
+    SettingDocument, Settlement,
 };
 
 /// Keeps everything in one SQLite file, `stagger.db` in a data folder.
@@ -213,6 +214,23 @@ impl DeliveryStore for SqliteStore {
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         let keys = self.keys.clone();
         self.read(move |db| tenants::endpoints(db, &keys)).await
+    }
+
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error> {
+        let bytes = ROW + document.text.len();
+        self.writer.write(None, bytes, move |changes| changes.put_document(&document)).await
+    }
+
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error> {
+        self.write(move |changes| changes.delete_document(&key)).await
+    }
+
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error> {
+        self.write(move |changes| changes.note_use(&key, day)).await
+    }
+
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error> {
+        self.read(documents::documents).await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {

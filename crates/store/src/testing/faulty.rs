@@ -15,9 +15,9 @@ use tokio::sync::{mpsc, watch};
 use super::shared_memory::SharedMemoryStore;
 use crate::{
     Accepted, Arrival, AuditEntry, ChangeLog, Cluster, ClusterAccept, ClusterView, Cursor,
-    DeliveryCounts, DeliveryFilter, DeliveryStore, EndpointCommand, Error, Fence, Joined, Lead,
-    ListPage, MessageFilter, Notification, PageRequest, Pruned, ReplayRequest, SettingWrite,
-    Settlement, Shards,
+    DeliveryCounts, DeliveryFilter, DeliveryStore, DocumentKey, EndpointCommand, Error, Fence,
+    Joined, Lead, ListPage, MessageFilter, Notification, PageRequest, Pruned, ReplayRequest,
+    SettingDocument, SettingWrite, Settlement, Shards,
 };
 
 /// The store of one node, over a link that can have a fault.
@@ -160,6 +160,26 @@ impl DeliveryStore for FaultyStore {
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         let call = DeliveryStore::endpoints(&self.store);
+        self.link.call(Doubt::Fails, call).await
+    }
+
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error> {
+        let call = DeliveryStore::put_document(&self.store, document);
+        self.link.call(Doubt::Fails, call).await
+    }
+
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error> {
+        let call = DeliveryStore::delete_document(&self.store, key);
+        self.link.call(Doubt::Fails, call).await
+    }
+
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error> {
+        let call = DeliveryStore::note_document_use(&self.store, key, day);
+        self.link.call(Doubt::Fails, call).await
+    }
+
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error> {
+        let call = DeliveryStore::documents(&self.store);
         self.link.call(Doubt::Fails, call).await
     }
 

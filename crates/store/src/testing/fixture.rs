@@ -10,13 +10,15 @@ use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, AttributeValue, ChannelName, ClientAuthStyle,
     ClientIdentity, ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
     DeliveryState, Endpoint, EndpointAuth, EndpointDestination, EndpointId, EventAttributes,
-    EventFilter, EventFormat, HeaderTemplate, KafkaDestination, KeyHash, Labels, LinkEnd, Message,
-    MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId, Recovery, Secret,
-    SecretKind, SecretText, SignatureScheme, Statuses, TraceContext,
+    EventFilter, EventFormat, EventValidation, HeaderTemplate, KafkaDestination, KeyHash, Labels,
+    LinkEnd, Message, MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId,
+    Recovery, Secret, SecretKind, SecretText, SignatureScheme, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
-use crate::{DeliveryStore, Fence, PageRequest, Settlement};
+use crate::{
+    DeliveryStore, DocumentKey, DocumentKind, Fence, PageRequest, SettingDocument, Settlement,
+};
 
 /// Millisecond `n`.
 #[must_use]
@@ -61,7 +63,15 @@ pub fn application(n: u64) -> Application {
         },
         retention: Some(Span::from_secs(7 * 24 * 60 * 60)),
         source: Some("https://shop.example/orders".into()),
+        event_validation: Some(EventValidation::Schema),
     }
+}
+
+/// A document with a text and without a use.
+#[must_use]
+pub fn setting(kind: DocumentKind, id: &str) -> SettingDocument {
+    let text = format!("{{\"name\":\"{id} \u{e4}\"}}");
+    SettingDocument { key: DocumentKey::new(kind, id), text, used_on: None }
 }
 
 fn link(n: u64) -> PortalLinkId {

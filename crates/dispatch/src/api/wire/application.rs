@@ -6,14 +6,15 @@ use std::num::NonZeroU32;
 use serde::{Deserialize, Serialize};
 use stagger::Span;
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttributeValue, EventAttributes, ExternalId, Labels,
+    Application, ApplicationId, AttributeValue, EventAttributes, EventValidation, ExternalId,
+    Labels,
 };
 use stagger_store::{Cursor, ListPage};
 use stagger_text::Timestamp;
 use utoipa::ToSchema;
 
 use super::super::query;
-use super::schema::{ApplicationIdText, ExternalIdText};
+use super::schema::{ApplicationIdText, EventValidationName, ExternalIdText};
 use super::span;
 use crate::Error;
 
@@ -50,6 +51,9 @@ pub(in super::super) struct ApplicationSettings {
     /// `/v1/applications/` and the id of the application.
     #[schema(min_length = 1, max_length = 512, example = "https://shop.example/orders")]
     source: Option<String>,
+    /// The checks of its messages against the catalogue of event types: default those of the dispatcher.
+    #[schema(value_type = Option<EventValidationName>)]
+    event_validation: Option<EventValidation>,
 }
 
 impl ApplicationSettings {
@@ -62,6 +66,7 @@ impl ApplicationSettings {
             metadata: None,
             retention: None,
             source: None,
+            event_validation: None,
         }
     }
 
@@ -71,7 +76,9 @@ impl ApplicationSettings {
         let slots = Some(application.slots.get().into());
         let retention = application.retention.map(span::text);
         let (name, source) = (application.name.clone(), application.source.clone());
-        Self { name, slots, uid, metadata: Some(metadata), retention, source }
+        let event_validation = application.event_validation;
+        let metadata = Some(metadata);
+        Self { name, slots, uid, metadata, retention, source, event_validation }
     }
 
     /// Sets them. `most` is the retention of the node.
@@ -102,6 +109,7 @@ impl ApplicationSettings {
         application.source = self.source;
         application.labels = labels;
         application.name = self.name;
+        application.event_validation = self.event_validation;
         Ok(())
     }
 }
@@ -138,6 +146,9 @@ pub(in super::super) struct ApplicationView {
     retention: Option<String>,
     /// The `source` of its events, if it has a setting for it.
     source: Option<String>,
+    /// The checks of its messages against the catalogue of event types; null are those of the dispatcher.
+    #[schema(value_type = Option<EventValidationName>)]
+    event_validation: Option<EventValidation>,
     #[schema(value_type = super::schema::TimestampText)]
     created_at: Timestamp,
 }
@@ -152,6 +163,7 @@ impl From<&Application> for ApplicationView {
             metadata: application.labels.metadata.clone(),
             retention: application.retention.map(span::text),
             source: application.source.clone(),
+            event_validation: application.event_validation,
             created_at: Timestamp(application.created_at),
         }
     }

@@ -3,6 +3,7 @@
 mod application;
 mod auth;
 mod delivery;
+mod event_type;
 mod policy;
 mod schema;
 mod secret;
@@ -17,10 +18,11 @@ pub(super) use delivery::{
     AcceptedBatch, AcceptedMessage, AttemptView, Attempts, Deliveries, DeliveryView, MessageView,
     MissingFilter, NewBatch, NewMessage, ReplayFilter, Replayed, RetryFilter, RetryReply, TestSent,
 };
+pub(super) use event_type::{EventTypeChange, EventTypeList, EventTypeView, NewEventType};
 pub(super) use schema::{
-    AnyJson, ApplicationPathText, ChannelNameText, ContentFilterJson, EndpointIdText,
-    EndpointPathText, EventTypeText, MessageIdText, PortalLinkIdText, SpanText, StateName,
-    TimestampText, patch_of,
+    AnyJson, ApiKeyIdText, ApplicationIdText, ApplicationPathText, ChannelNameText,
+    ContentFilterJson, EndpointIdText, EndpointPathText, EventTypeText, MessageIdText,
+    PortalLinkIdText, ScopeName, SpanText, StateName, TimestampText, patch_of,
 };
 pub(super) use secret::{NewSecret, SecretView, Secrets, header_patch};
 pub(super) use settings::{EndpointContext, EndpointCreated, EndpointSettings, EndpointView};

@@ -4,11 +4,14 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 use stagger_scheduler::model::{
-    AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EventFormat, SignatureScheme,
+    AttemptFailure, DeliveryEnding, DeliveryState, Disabled, EventFormat, EventValidation,
+    SignatureScheme,
 };
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
+
+use crate::access::Scope;
 
 /// A text of a certain form: a type for the document only.
 macro_rules! text {
@@ -70,6 +73,11 @@ text!(
     /// The id of a link to a portal.
     PortalLinkIdText as "PortalLinkId", "^link_[0-9a-f]{32}$",
     "link_0190163d8694739b84f6b0d3ccc3a5a1", "The name of a link to a portal."
+);
+text!(
+    /// The id of an API key.
+    ApiKeyIdText as "ApiKeyId", "^key_[0-9a-f]{32}$",
+    "key_0190163d8694739b84f6b0d3ccc3a5a1", "The name of an API key, which is no secret."
 );
 text!(
     /// An event type.
@@ -208,6 +216,27 @@ impl ToSchema for ContentFilterJson {
     }
 }
 
+/// The JSON Schema of an event type.
+pub(super) struct EventSchemaJson;
+
+impl PartialSchema for EventSchemaJson {
+    fn schema() -> RefOr<Schema> {
+        read(json!({
+            "type": ["object", "boolean"],
+            "description": "A JSON Schema of draft 2020-12, or of draft-07 where `$schema` names that. References lead to \
+                places within it only; regular expressions have neither look-around nor back-references; `format` refuses \
+                nothing. At most 64 KiB, nested 32 deep.",
+            "examples": [{"type": "object", "required": ["amount"], "properties": {"amount": {"type": "integer"}}}],
+        }))
+    }
+}
+
+impl ToSchema for EventSchemaJson {
+    fn name() -> Cow<'static, str> {
+        "EventSchema".into()
+    }
+}
+
 /// Any JSON at all.
 pub(in super::super) struct AnyJson;
 
@@ -268,6 +297,17 @@ words!(
     DisabledName as "DisabledReason",
     "The reason for which an endpoint is disabled: by an operator, by a 410, or by failing for too long.",
     Disabled::ALL.map(Disabled::name)
+);
+words!(
+    /// A validation's name.
+    EventValidationName as "EventValidation",
+    "The checks of a message against the catalogue of event types: none; its type is known; its payload matches the \
+     schema of its type, too.",
+    EventValidation::ALL.map(EventValidation::name)
+);
+words!(
+    /// A scope's name.
+    ScopeName as "Scope", "A permission of an API key.", Scope::ALL.map(Scope::name)
 );
 words!(
     /// A verdict's name.

@@ -13,6 +13,7 @@ use super::leadership::Leadership;
 use crate::Error;
 use crate::node::clock::EngineClock;
 use crate::node::directory::{Directory, KnownEndpoint};
+use crate::node::installation::Installation;
 use crate::node::scheduler_state::{Inbox, SchedulerState};
 
 /// Follows the change log of the settings.
@@ -21,6 +22,7 @@ pub(in crate::node) struct SettingsSync {
     store: Arc<dyn DeliveryStore>,
     cluster: ClusterHandle,
     directory: Arc<Directory>,
+    installation: Arc<Installation>,
     /// Prepares endpoints to be sent to.
     sender: Sender,
     leadership: Arc<Leadership>,
@@ -45,7 +47,7 @@ pub(super) struct SyncTurn<'s> {
 impl SettingsSync {
     pub(in crate::node) fn new(
         (store, cluster): (Arc<dyn DeliveryStore>, ClusterHandle),
-        (directory, sender): (Arc<Directory>, Sender),
+        (directory, installation, sender): (Arc<Directory>, Arc<Installation>, Sender),
         leadership: Arc<Leadership>,
         (inbox, clock): (Inbox, EngineClock),
     ) -> Self {
@@ -53,6 +55,7 @@ impl SettingsSync {
             store,
             cluster,
             directory,
+            installation,
             sender,
             leadership,
             inbox,
@@ -95,6 +98,7 @@ impl SettingsSync {
                 self.know_endpoint(endpoint, endpoint_state).await;
             }
             SettingChange::Endpoint(id, None) => self.forget_endpoint(id).await,
+            SettingChange::Document(key, text) => self.installation.follow(&key, text.as_deref()),
         }
     }
 
@@ -146,6 +150,7 @@ impl SettingsSync {
     async fn read_all(&self) -> Result<(), Error> {
         let (applications, endpoints) =
             (self.store.applications().await?, self.store.endpoints().await?);
+        self.installation.replace_all(&self.store.documents().await?);
         let there: BTreeSet<_> = applications.iter().map(|application| application.id).collect();
         for gone in self.directory.applications() {
             if !there.contains(&gone.id) {

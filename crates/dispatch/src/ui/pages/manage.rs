@@ -164,6 +164,7 @@ fn form_page(
         path,
         back,
         form,
+        event_types: page_state.node.offered_event_types(),
         error,
     }
 }

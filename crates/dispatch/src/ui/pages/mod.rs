@@ -5,6 +5,7 @@ mod audit;
 pub(super) mod deliveries;
 pub(super) mod endpoint;
 mod endpoint_form;
+mod keys;
 mod manage;
 #[cfg(feature = "oidc")]
 mod oidc;
@@ -22,6 +23,7 @@ pub(super) use deliveries::{dead, deliveries, delivery};
 #[cfg(test)]
 pub(super) use endpoint::RateColumns;
 pub(super) use endpoint::{attempt_rates, endpoint};
+pub(super) use keys::{delete_key, keys};
 pub(super) use manage::{
     change_endpoint, create_application, create_endpoint, edit_endpoint, new_endpoint,
     rename_application,

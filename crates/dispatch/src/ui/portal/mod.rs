@@ -8,6 +8,7 @@ mod assets;
 mod deliveries;
 mod endpoints;
 mod error;
+mod event_types;
 mod limits;
 mod open;
 mod router;

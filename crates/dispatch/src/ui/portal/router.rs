@@ -17,7 +17,7 @@ use super::error::PortalError;
 use super::session::{OPEN, require_portal};
 use super::state::PortalState;
 use super::view::PortalErrorPage;
-use super::{actions, deliveries, endpoints, open, settings};
+use super::{actions, deliveries, endpoints, event_types, open, settings};
 use crate::config::PortalSettings;
 use crate::node::Node;
 use crate::ui::pages::visit::show;
@@ -54,6 +54,7 @@ fn sessions() -> Router<Arc<PortalState>> {
         .route("/portal/{app}", get(endpoints::home))
         .route("/portal/{app}/leave", post(open::leave))
         .route("/portal/{app}/deliveries", get(deliveries::deliveries))
+        .route("/portal/{app}/event-types", get(event_types::event_types))
         .route("/portal/{app}/deliveries/{msg}/{ep}", get(deliveries::delivery))
         .route("/portal/{app}/deliveries/{msg}/{ep}/retry", post(actions::retry_one))
         .route("/portal/{app}/deliveries/{msg}/{ep}/replay", post(actions::replay_one))

@@ -142,6 +142,7 @@ fn form_page(
         path: uri.path().to_owned(),
         back,
         form,
+        event_types: visitor.node.offered_event_types(),
         error,
     }
 }

@@ -39,12 +39,13 @@ impl PortalFrame {
     }
 
     /// The entries of the menu.
-    pub(super) fn menu(&self) -> [(String, &'static str, bool); 2] {
+    pub(super) fn menu(&self) -> [(String, &'static str, bool); 3] {
         let entry =
             |path, name, section| (format!("{}{path}", self.base), name, self.section == section);
         [
             entry("", "Endpoints", PortalSection::Endpoints),
             entry("/deliveries", "Deliveries", PortalSection::Deliveries),
+            entry("/event-types", "Event types", PortalSection::EventTypes),
         ]
     }
 }
@@ -54,6 +55,7 @@ impl PortalFrame {
 pub(super) enum PortalSection {
     Endpoints,
     Deliveries,
+    EventTypes,
     /// Opening, errors.
     Outside,
 }
@@ -91,6 +93,23 @@ pub(super) struct PortalDelivery {
     pub(super) line: DeliveryLine,
     /// The status or the failure; none before the first attempt.
     pub(super) last: Option<String>,
+}
+
+/// The event types of the catalogue.
+#[derive(Debug, Template)]
+#[template(path = "portal/event_types.html")]
+pub(super) struct EventTypesPage {
+    pub(super) frame: PortalFrame,
+    pub(super) event_types: Vec<EventTypeLine>,
+}
+
+/// One event type.
+#[derive(Clone, Debug)]
+pub(super) struct EventTypeLine {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) schema: Option<String>,
+    pub(super) example: Option<String>,
 }
 
 /// One endpoint.
@@ -139,6 +158,8 @@ pub(super) struct PortalFormPage {
     /// The page to go back to.
     pub(super) back: String,
     pub(super) form: EndpointForm,
+    /// The names of event types that are offered.
+    pub(super) event_types: Vec<String>,
     /// The error in what was typed.
     pub(super) error: Option<String>,
 }

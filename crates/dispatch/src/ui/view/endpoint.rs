@@ -223,6 +223,8 @@ pub(in crate::ui) struct EndpointFormPage {
     /// The page to go back to.
     pub(in crate::ui) back: String,
     pub(in crate::ui) form: EndpointForm,
+    /// The names of event types that are offered.
+    pub(in crate::ui) event_types: Vec<String>,
     /// The error in what was typed.
     pub(in crate::ui) error: Option<String>,
 }

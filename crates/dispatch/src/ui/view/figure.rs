@@ -96,6 +96,8 @@ pub(in crate::ui) enum Note {
     Made(u64),
     /// An endpoint was deleted.
     Deleted,
+    /// An API key was deleted.
+    KeyDeleted,
     /// A new secret signs.
     SecretReplaced,
 }
@@ -112,6 +114,7 @@ impl Note {
             "changed" => Some(Self::Changed),
             "deleted" => Some(Self::Deleted),
             "secret" => Some(Self::SecretReplaced),
+            "key-deleted" => Some(Self::KeyDeleted),
             _ => {
                 let (name, count) = code.split_once('-')?;
                 let count = count.parse().ok()?;
@@ -141,6 +144,7 @@ impl Note {
             Self::TestSent => "A test event is on its way.".into(),
             Self::Cancelled => "Cancelled. No further attempt will be made.".into(),
             Self::Changed => "Changed.".into(),
+            Self::KeyDeleted => "The key is deleted. No node takes it any more.".into(),
             Self::Deleted => "The endpoint is deleted. Its open deliveries are cancelled.".into(),
             Self::SecretReplaced => "The new secret signs from now on, and the old one beside it \
                 for a day, so that you can change your receiver."
@@ -182,6 +186,7 @@ impl fmt::Display for Note {
             Self::Cancelled => f.write_str("cancelled"),
             Self::Changed => f.write_str("changed"),
             Self::Deleted => f.write_str("deleted"),
+            Self::KeyDeleted => f.write_str("key-deleted"),
             Self::SecretReplaced => f.write_str("secret"),
             Self::Retried => f.write_str("retried"),
             Self::Due(count) => write!(f, "due-{count}"),
@@ -455,6 +460,7 @@ mod tests {
             Note::Disabled,
             Note::TestSent,
             Note::Changed,
+            Note::KeyDeleted,
             Note::Retried,
             Note::Due(3),
             Note::Made(4),

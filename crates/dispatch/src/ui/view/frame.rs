@@ -64,6 +64,7 @@ impl Frame {
         ];
         if self.may_manage() {
             menu.push(entry("/ui/operators", "Operators", Section::Operators));
+            menu.push(entry("/ui/keys", "API keys", Section::Keys));
         }
         menu
     }
@@ -78,6 +79,7 @@ pub(in crate::ui) enum Section {
     Dead,
     Audit,
     Operators,
+    Keys,
     /// Signing in, errors.
     Outside,
 }

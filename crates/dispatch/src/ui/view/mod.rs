@@ -4,6 +4,7 @@ mod deliveries;
 mod endpoint;
 mod figure;
 mod frame;
+mod keys;
 
 #[cfg(test)]
 mod sample_test;
@@ -20,3 +21,4 @@ pub(super) use frame::{
     AuditLine, AuditPage, CreatedPage, ErrorPage, Frame, OperatorLine, OperatorsPage, Section,
     SignInPage,
 };
+pub(super) use keys::{KeyLine, KeysPage};

@@ -37,6 +37,7 @@ impl Sample {
             ("/ui/deliveries", self.deliveries(Section::Deliveries).render().unwrap()),
             ("/ui/dead", self.deliveries(Section::Dead).render().unwrap()),
             ("/ui/delivery", self.delivery().render().unwrap()),
+            ("/ui/keys", self.keys().render().unwrap()),
             ("/ui/search", self.search().render().unwrap()),
             ("/ui/sign-in", self.sign_in().render().unwrap()),
             ("/ui/trouble", self.error().render().unwrap()),
@@ -113,6 +114,20 @@ impl Sample {
         DeliveryState::ALL.into_iter().zip(counts).map(tile).collect()
     }
 
+    fn keys(self) -> KeysPage {
+        let key = |application: Option<&str>, has_expired| KeyLine {
+            id: "key_0190163d8694739b84f6b0d3ccc3a5a1".into(),
+            name: self.text("billing service"),
+            scopes: vec!["endpoints:read", "messages:write"],
+            application: application.map(|name| self.text(name)),
+            has_expired,
+            expires: has_expired.then(|| self.moment(-60)),
+            last_used: has_expired.then(|| "2026-11-30".into()),
+        };
+        let keys = vec![key(None, false), key(Some("Acme Billing"), true)];
+        KeysPage { frame: self.frame(Section::Keys, None), keys }
+    }
+
     fn applications(self) -> ApplicationsPage {
         let applications = vec![self.application_line(), self.application_line()];
         ApplicationsPage { frame: self.frame(Section::Applications, None), applications }
@@ -183,6 +198,7 @@ impl Sample {
             portal: stagger_scheduler::model::PortalAccess::default(),
             retention: None,
             source: None,
+            event_validation: None,
         }
     }
 

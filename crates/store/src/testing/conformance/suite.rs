@@ -50,6 +50,8 @@ macro_rules! suite {
             a_payload_is_deleted_with_the_replies_and_nothing_else,
             counts_follow_every_change,
             the_audit_log_has_the_newest_entries_first,
+            documents_come_back_as_they_were_until_they_are_deleted,
+            a_use_is_noted_only_forward_and_only_of_documents_that_are_there,
             an_open_store_can_write,
         }
     };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stagger_scheduler::model::{ApplicationId, Delivery, DeliveryId, EndpointId};
 
-use crate::{EndpointCommand, ShardId, Shards};
+use crate::{DocumentKey, EndpointCommand, ShardId, Shards};
 
 /// Changes that are kept: a node that has missed more reads all settings anew, which is hardly
 /// slower then.
@@ -20,10 +20,11 @@ pub(super) struct RecentChanges {
 }
 
 /// A changed setting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Changed {
     Application(ApplicationId),
     Endpoint(EndpointId),
+    Document(DocumentKey),
 }
 
 impl RecentChanges {
@@ -46,9 +47,10 @@ impl RecentChanges {
     /// restored store.
     pub(super) fn since(&self, after: u64) -> Option<Vec<Changed>> {
         let mut seen = BTreeSet::new();
-        let later = self.changes.range(after.saturating_add(1)..).map(|(_, changed)| *changed);
+        let later =
+            self.changes.range(after.saturating_add(1)..).map(|(_, changed)| changed.clone());
         let is_known = (self.forgotten..=self.last).contains(&after);
-        is_known.then(|| later.filter(|changed| seen.insert(*changed)).collect())
+        is_known.then(|| later.filter(|changed| seen.insert(changed.clone())).collect())
     }
 }
 

@@ -227,6 +227,10 @@ fn setting(tables: &Tables, changed: Changed) -> SettingChange {
             SettingChange::Application(id, tables.applications.get(&id).cloned())
         }
         Changed::Endpoint(id) => SettingChange::Endpoint(id, tables.endpoints.get(&id).cloned()),
+        Changed::Document(key) => {
+            let text = tables.documents.get(&key).map(|document| document.text.clone());
+            SettingChange::Document(key, text)
+        }
     }
 }
 

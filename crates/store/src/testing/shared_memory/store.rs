@@ -16,9 +16,9 @@ use super::members::{Members, Notifications};
 use crate::calls::run_ended;
 use crate::memory::Tables;
 use crate::{
-    Accepted, AuditEntry, Cluster, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore, Error,
-    Fence, ListPage, MemoryStore, MessageFilter, PageRequest, Pruned, ReplayRequest, Settlement,
-    ShardId, Shards,
+    Accepted, AuditEntry, Cluster, Cursor, DeliveryCounts, DeliveryFilter, DeliveryStore,
+    DocumentKey, Error, Fence, ListPage, MemoryStore, MessageFilter, PageRequest, Pruned,
+    ReplayRequest, SettingDocument, Settlement, ShardId, Shards,
 };
 
 /// A store in memory for several nodes of one process: each has a [`handle`](Self::handle).
@@ -163,6 +163,29 @@ impl DeliveryStore for SharedMemoryStore {
 
     async fn endpoints(&self) -> Result<Vec<(Endpoint, EndpointState)>, Error> {
         self.rows.endpoints().await
+    }
+
+    async fn put_document(&self, document: SettingDocument) -> Result<(), Error> {
+        let mut state = self.state();
+        state.change_log.add(Changed::Document(document.key.clone()));
+        self.tables().put_document(document);
+        Ok(())
+    }
+
+    async fn delete_document(&self, key: DocumentKey) -> Result<(), Error> {
+        let mut state = self.state();
+        if self.tables().documents.remove(&key).is_some() {
+            state.change_log.add(Changed::Document(key));
+        }
+        Ok(())
+    }
+
+    async fn note_document_use(&self, key: DocumentKey, day: u32) -> Result<(), Error> {
+        self.rows.note_document_use(key, day).await
+    }
+
+    async fn documents(&self) -> Result<Vec<SettingDocument>, Error> {
+        self.rows.documents().await
     }
 
     async fn accept(&self, messages: Vec<NewMessage>) -> Result<Vec<Accepted>, Error> {

@@ -4,9 +4,12 @@ use stagger_scheduler::model::DeliveryState::{Dead, Waiting};
 use stagger_scheduler::model::{Disabled, EndpointState};
 
 use super::fixture::{ClusterFixture, shards};
-use crate::SettingChange::{Application, Endpoint};
-use crate::testing::fixture::{app, application, at, endpoint, ep, message, msg, settled};
-use crate::{ChangeLog, DeliveryStore, EndpointCommand, Lead, ReplayRequest, Settlement, Shards};
+use crate::SettingChange::{Application, Document, Endpoint};
+use crate::testing::fixture::{app, application, at, endpoint, ep, message, msg, setting, settled};
+use crate::{
+    ChangeLog, DeliveryStore, DocumentKey, DocumentKind, EndpointCommand, Lead, ReplayRequest,
+    Settlement, Shards,
+};
 
 pub(crate) async fn the_change_log_has_the_current_settings(store: &dyn DeliveryStore) {
     let fixture = ClusterFixture::of(store).await;
@@ -50,6 +53,33 @@ pub(crate) async fn the_change_log_has_deletions(store: &dyn DeliveryStore) {
     changes.retain(|change| *change != Endpoint(ep(3), None));
     assert_eq!(changes, [Application(app(2), None)]);
     assert!(log.to > between.to);
+}
+
+pub(crate) async fn the_change_log_has_documents(store: &dyn DeliveryStore) {
+    let fixture = ClusterFixture::of(store).await;
+    let begin = fixture.settings_version().await;
+    let (first, second) =
+        (setting(DocumentKind::EventType, "a.b"), setting(DocumentKind::ApiKey, "a.b"));
+    let mut changed = first.clone();
+    changed.text = "{}".into();
+    for document in [&first, &second, &changed] {
+        store.put_document(document.clone()).await.unwrap();
+    }
+    store.put_endpoint(endpoint(1, 1)).await.unwrap();
+    let log = fixture.cluster.changes_since(begin).await.unwrap();
+    assert!(log.to > begin);
+    let changes = log.changes.expect("nobody has followed them");
+    assert_eq!(changes.len(), 3);
+    for document in [&changed, &second] {
+        let change = Document(document.key.clone(), Some(document.text.clone()));
+        assert!(changes.contains(&change), "{changes:?}");
+    }
+    store.note_document_use(first.key.clone(), 20_000).await.unwrap();
+    store.delete_document(DocumentKey::new(DocumentKind::ApiKey, "none")).await.unwrap();
+    assert_eq!(fixture.settings_version().await, log.to, "no setting has changed");
+    store.delete_document(first.key.clone()).await.unwrap();
+    let last = fixture.cluster.changes_since(log.to).await.unwrap();
+    assert_eq!(last.changes, Some(vec![Document(first.key, None)]));
 }
 
 pub(crate) async fn an_application_is_told_of_before_its_endpoints(store: &dyn DeliveryStore) {

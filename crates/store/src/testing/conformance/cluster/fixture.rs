@@ -123,6 +123,7 @@ macro_rules! cluster_suite {
             operational_messages_arrive,
             the_change_log_has_the_current_settings,
             the_change_log_has_deletions,
+            the_change_log_has_documents,
             an_application_is_told_of_before_its_endpoints,
             a_learned_state_is_no_setting_change,
             old_changes_are_returned_complete_or_not_at_all,
