@@ -122,7 +122,8 @@ pub(crate) fn unanswered(failure: SendFailure) -> (HandshakeResult, SendFailure)
     (HandshakeResult::Refused { status: None }, failure)
 }
 
-fn refusal(why: impl AsRef<str>) -> SendFailure {
+/// The failure of an attempt without consent.
+pub(crate) fn refusal(why: impl AsRef<str>) -> SendFailure {
     let why = format!("no consent of the endpoint: {}", why.as_ref());
     SendFailure::new(AttemptFailure::Handshake, why)
 }

@@ -20,7 +20,7 @@ use crate::address::Address;
 use crate::cloud_event;
 use crate::content_digest::{CONTENT_DIGEST, content_digest};
 use crate::credentials::{CredentialRules, Credentials};
-use crate::handshake::HandshakeClient;
+use crate::handshake::{HandshakeClient, refusal};
 use crate::header;
 use crate::send_failure::SendFailure;
 use crate::signature_base::SignedRequest;
@@ -188,7 +188,7 @@ pub(crate) struct Ready {
     /// The whole URL, which signatures cover.
     url: Url,
     /// The handshake before the first attempt, if it wants one.
-    pub(crate) handshake: Option<HandshakeClient>,
+    pub(crate) handshake: Option<Result<HandshakeClient, SendFailure>>,
     pub(crate) credentials: Credentials,
     /// The key by which its connections are shared.
     pub(crate) pool_key: Arc<str>,
@@ -305,7 +305,9 @@ impl Ready {
             signatures: endpoint.signatures,
             format: endpoint.format,
             url: Url::parse(&endpoint.url).map_err(wrong)?,
-            handshake: HandshakeClient::new(endpoint, origin)?,
+            handshake: HandshakeClient::new(endpoint, origin)
+                .map_err(|nameless| refusal(nameless.to_string()))
+                .transpose(),
             credentials,
             pool_key,
         })
