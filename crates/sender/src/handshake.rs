@@ -13,7 +13,7 @@ use stagger_scheduler::model::{AttemptFailure, Endpoint, HandshakeResult};
 use tokio::sync::Mutex;
 
 use crate::address::Address;
-use crate::request::AGENT;
+use crate::header::AGENT;
 use crate::send_failure::SendFailure;
 
 /// The longest time for an answer, of the attempt's own: an endpoint that hangs is asked again later.

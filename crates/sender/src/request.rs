@@ -194,9 +194,6 @@ pub(crate) struct Ready {
     pub(crate) pool_key: Arc<str>,
 }
 
-/// The `User-Agent`.
-pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
-
 impl Target {
     /// Prepares an endpoint. An invalid setting is reported by each attempt.
     pub(crate) fn new(
@@ -281,7 +278,7 @@ impl Ready {
         let signer = Signer::new(&endpoint.secrets)?;
         let mut fixed = HeaderMap::new();
         fixed.insert(HOST, address.host_header.clone());
-        fixed.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        fixed.insert(USER_AGENT, HeaderValue::from_static(header::AGENT));
         let mut templates = Vec::new();
         for template in &endpoint.headers {
             let name = header::name(template)?;
