@@ -72,8 +72,8 @@ impl EndpointQueue {
     pub(super) fn new(endpoint: &Endpoint, endpoint_state: EndpointState) -> Self {
         let rules = QueueRules::of(endpoint);
         let granted = endpoint_state.handshake.and_then(|handshake| handshake.result.rate());
-        let mut pacer = Pacer::new(&rules);
-        pacer.grant(&rules, granted);
+        let granted = granted.filter(|_| rules.handshake_with.is_some());
+        let pacer = Pacer::new(&rules, granted);
         Self {
             id: endpoint.id,
             application: endpoint.application,
@@ -104,6 +104,7 @@ impl EndpointQueue {
         let rules = QueueRules::of(endpoint);
         if rules.handshake_with != self.rules.handshake_with {
             self.health.forget_handshake();
+            self.pacer.forget_grant();
         }
         self.rules = rules;
         self.health.change(&self.rules);
@@ -291,7 +292,7 @@ impl EndpointQueue {
         let unanswered = answer.result == Err(AttemptFailure::Handshake);
         let result = answer.handshake.or(unanswered.then_some(refused));
         let Some(result) = result.filter(|_| self.rules.handshake_with.is_some()) else { return };
-        self.pacer.grant(&self.rules, result.rate());
+        self.pacer.grant(now, &self.rules, result.rate());
         self.health.remember_handshake(now, result);
     }
 

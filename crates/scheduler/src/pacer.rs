@@ -38,14 +38,15 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    pub(super) fn new(rules: &QueueRules) -> Self {
+    /// The pacer of an endpoint that has granted this many attempts a minute, if it has bounded them.
+    pub(super) fn new(rules: &QueueRules, granted: Option<NonZeroU32>) -> Self {
         Self {
             cap: RateLimiter::default(),
             recovery: RateLimiter::default(),
             budget: Budget::new(rules.budget),
             retried_at: Instant::ORIGIN,
             held_until: Instant::ORIGIN,
-            granted: None,
+            granted,
         }
     }
 
@@ -65,9 +66,17 @@ impl Pacer {
         self.recovery = RateLimiter::spent(now, interval(rate), RECOVERY_SLACK);
     }
 
-    /// The endpoint allows this many attempts a minute. They are spread evenly, without a burst.
-    pub(super) fn grant(&mut self, rules: &QueueRules, granted: Option<NonZeroU32>) {
-        self.granted = granted.filter(|_| rules.handshake_with.is_some());
+    /// The endpoint allows this many attempts a minute, of which one was just made. They are spread evenly, without a burst.
+    pub(super) fn grant(&mut self, now: Instant, rules: &QueueRules, granted: Option<NonZeroU32>) {
+        let before = std::mem::replace(&mut self.granted, granted);
+        if let Some(interval) = self.cap_interval(rules).filter(|_| before != granted) {
+            self.cap.permit(now, interval);
+        }
+    }
+
+    /// What the endpoint has granted does not hold any more.
+    pub(super) const fn forget_grant(&mut self) {
+        self.granted = None;
     }
 
     /// Attempts a second that are allowed now, rounded down, but not to none; `None` without a bound.
@@ -101,7 +110,6 @@ impl Pacer {
 
     /// Follows another budget, which has seen nothing yet.
     pub(super) fn change(&mut self, rules: &QueueRules) {
-        self.grant(rules, self.granted);
         if rules.budget != *self.budget.plan() {
             self.budget = Budget::new(rules.budget);
         }

@@ -13,7 +13,7 @@ use stagger_scheduler::model::{AttemptFailure, Endpoint, HandshakeResult};
 use tokio::sync::Mutex;
 
 use crate::address::Address;
-use crate::request::AGENT;
+use crate::header::AGENT;
 use crate::send_failure::SendFailure;
 
 /// The longest time for an answer, of the attempt's own: an endpoint that hangs is asked again later.
@@ -122,7 +122,8 @@ pub(crate) fn unanswered(failure: SendFailure) -> (HandshakeResult, SendFailure)
     (HandshakeResult::Refused { status: None }, failure)
 }
 
-fn refusal(why: impl AsRef<str>) -> SendFailure {
+/// The failure of an attempt without consent.
+pub(crate) fn refusal(why: impl AsRef<str>) -> SendFailure {
     let why = format!("no consent of the endpoint: {}", why.as_ref());
     SendFailure::new(AttemptFailure::Handshake, why)
 }

@@ -12,6 +12,9 @@ const MAX_NAME: usize = 128;
 /// Longest value before filling in, in bytes: a bearer token with room to spare.
 const MAX_VALUE: usize = 4096;
 
+/// The `User-Agent`.
+pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
+
 /// Headers that frame the request or speak for the dispatcher; `content-type` is the message's own,
 /// and nothing unpacks a reply that `accept-encoding` asked for.
 const RESERVED: [&str; 13] = [

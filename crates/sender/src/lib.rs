@@ -25,6 +25,7 @@ mod egress_proxy;
 mod guard;
 mod handshake;
 mod header;
+mod key_id;
 mod message_signature;
 mod message_verifier;
 mod pool;

@@ -1,18 +1,10 @@
 //! HTTP Message Signatures (RFC 9421): a request signed with all secrets of an endpoint.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ed25519_dalek::VerifyingKey;
-use sha2::{Digest, Sha256};
-use stagger::hint::structured::{BareItem, Dictionary, InnerList, Item, Member};
+use stagger::hint::structured::{BareItem, Dictionary, InnerList, Item, List, Member};
 use stagger::{Instant, Span};
 
 use crate::signature_base::{SignedRequest, components};
-use crate::signer::{HmacSha256, Signer};
-
-/// The algorithms by their registered names (RFC 9421 section 6.2.2).
-pub(crate) const HMAC: &str = "hmac-sha256";
-pub(crate) const ED25519: &str = "ed25519";
+use crate::signer::Signer;
 
 /// The application of the signatures (RFC 9421 section 2.3): none of another protocol passes as one of them.
 const TAG: &str = "webhook";
@@ -72,21 +64,5 @@ impl Signer {
 
 /// A list of components as `Signature-Input` and the signature base write it.
 pub(crate) fn written(list: &InnerList) -> Option<String> {
-    use stagger::hint::structured::List;
     List(vec![Member::InnerList(list.clone())]).serialize().ok()
-}
-
-/// The name of a symmetric key: a part of the MAC of a fixed text, which tells nothing about the key. Bytes of a hash
-/// of the key itself would let a short one be guessed.
-pub(crate) fn symmetric_id(mac: &HmacSha256) -> String {
-    use hmac::Mac;
-    let mac = mac.clone().chain_update(b"stagger keyid").finalize().into_bytes();
-    URL_SAFE_NO_PAD.encode(&mac[..16])
-}
-
-/// The name of a public key: its JWK thumbprint (RFC 7638, RFC 8037 section 2).
-pub(crate) fn public_id(key: &VerifyingKey) -> String {
-    let x = URL_SAFE_NO_PAD.encode(key.as_bytes());
-    let jwk = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
-    URL_SAFE_NO_PAD.encode(Sha256::digest(jwk))
 }

@@ -223,5 +223,5 @@ impl fmt::Display for MessageRejection {
 impl std::error::Error for MessageRejection {}
 
 #[cfg(test)]
-#[path = "message_signature_test.rs"]
+#[path = "message_verifier_test.rs"]
 mod tests;

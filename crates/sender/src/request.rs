@@ -21,7 +21,7 @@ use crate::cloud_event;
 use crate::content_digest::{CONTENT_DIGEST, content_digest};
 use crate::credentials::{CredentialRules, Credentials};
 use crate::destination::Publisher;
-use crate::handshake::HandshakeClient;
+use crate::handshake::{HandshakeClient, refusal};
 use crate::header;
 use crate::send_failure::SendFailure;
 use crate::signature_base::SignedRequest;
@@ -194,14 +194,11 @@ pub(crate) struct Ready {
     /// The whole URL, which signatures cover.
     url: Url,
     /// The handshake before the first attempt, if it wants one.
-    pub(crate) handshake: Option<HandshakeClient>,
+    pub(crate) handshake: Option<Result<HandshakeClient, SendFailure>>,
     pub(crate) credentials: Credentials,
     /// The key by which its connections are shared.
     pub(crate) pool_key: Arc<str>,
 }
-
-/// The `User-Agent`.
-pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 
 impl Target {
     /// Prepares an endpoint. An invalid setting is reported by each attempt.
@@ -311,7 +308,7 @@ impl Ready {
         let signer = Signer::new(&endpoint.secrets)?;
         let mut fixed = HeaderMap::new();
         fixed.insert(HOST, address.host_header.clone());
-        fixed.insert(USER_AGENT, HeaderValue::from_static(AGENT));
+        fixed.insert(USER_AGENT, HeaderValue::from_static(header::AGENT));
         let mut templates = Vec::new();
         for template in &endpoint.headers {
             let name = header::name(template)?;
@@ -335,7 +332,9 @@ impl Ready {
             signatures: endpoint.signatures,
             format: endpoint.format,
             url: Url::parse(&endpoint.url).map_err(wrong)?,
-            handshake: HandshakeClient::new(endpoint, origin)?,
+            handshake: HandshakeClient::new(endpoint, origin)
+                .map_err(|nameless| refusal(nameless.to_string()))
+                .transpose(),
             credentials,
             pool_key,
         })

@@ -256,6 +256,7 @@ impl Sender {
         handshake: &mut Option<HandshakeResult>,
     ) -> Result<OpenReply, SendFailure> {
         if let Some(client) = &to.handshake {
+            let client = client.as_ref().map_err(SendFailure::clone)?;
             *phase = ConnectPhase::Handshake;
             let consent = client.consent(|| self.ask_consent(to, client)).await;
             *phase = ConnectPhase::Reply;

@@ -10,7 +10,7 @@ use sha2::Sha256;
 use stagger::{ConfigError, Instant, Span};
 use stagger_scheduler::model::{Secret, SecretKind};
 
-use crate::message_signature::{ED25519, HMAC, public_id, symmetric_id};
+use crate::key_id::{ED25519, HMAC, public_id, symmetric_id};
 use crate::secret::{BASE64, signing_key};
 
 pub(crate) type HmacSha256 = Hmac<Sha256>;

@@ -9,7 +9,7 @@ use stagger::{ConfigError, Instant, Span};
 use stagger_scheduler::model::{Secret, SecretKind};
 use subtle::ConstantTimeEq;
 
-use crate::message_signature::{ED25519, HMAC};
+use crate::key_id::{ED25519, HMAC};
 use crate::secret::{BASE64, PUBLIC, parse_secret, signing_key};
 use crate::signer::{HmacSha256, head};
 

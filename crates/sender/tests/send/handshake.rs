@@ -116,9 +116,12 @@ async fn attempts_at_once_ask_once() {
     assert_eq!(server.seen().iter().filter(|it| it.method == "OPTIONS").count(), 1);
 }
 
-#[test]
-fn a_sender_without_a_name_cannot_ask() {
+/// A node whose public address was taken from its settings must not end the deliveries that wait.
+#[tokio::test]
+async fn a_sender_without_a_name_cannot_ask() {
     let nameless = Sender::new(private()).expect("good options");
+    let answer = send(&nameless, &nameless.prepare(&wanting("http://127.0.0.1/"))).await;
+    assert_eq!((answer.result, answer.written), (Err(AttemptFailure::Handshake), false));
     let refused = nameless.check(&wanting("http://127.0.0.1/")).expect_err("it has no name");
     assert!(refused.to_string().starts_with("handshake = true: must be "), "{refused}");
     assert!(sender().check(&wanting("http://127.0.0.1/")).is_ok());
