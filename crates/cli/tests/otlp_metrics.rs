@@ -114,11 +114,11 @@ fn exported(request: &SeenRequest) -> BTreeMap<String, f64> {
                     for (bound, count) in bounds.zip(&point.bucket_counts) {
                         below += count;
                         let labels = labels(&point.attributes, Some(&bound));
-                        values.insert(format!("{name}_bucket{labels}"), below as f64);
+                        values.insert(format!("{name}_bucket{labels}"), figure(below));
                     }
                     let labels = labels(&point.attributes, None);
                     values.insert(format!("{name}_sum{labels}"), point.sum.expect("a sum"));
-                    values.insert(format!("{name}_count{labels}"), point.count as f64);
+                    values.insert(format!("{name}_count{labels}"), figure(point.count));
                 }
             }
             other => panic!("{other:?}"),
@@ -127,10 +127,15 @@ fn exported(request: &SeenRequest) -> BTreeMap<String, f64> {
     values
 }
 
+#[expect(clippy::cast_precision_loss, reason = "the counts of a test are small")]
+const fn figure(count: u64) -> f64 {
+    count as f64
+}
+
 fn value(number: Option<Number>) -> f64 {
     match number.expect("a number") {
         Number::AsDouble(value) => value,
-        Number::AsInt(value) => value as f64,
+        Number::AsInt(value) => figure(value.cast_unsigned()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 32] = [
+pub(crate) const COMMANDS: [&str; 33] = [
     "demo",
     "storm",
     "tune",
@@ -24,6 +24,7 @@ pub(crate) const COMMANDS: [&str; 32] = [
     "webhooks list",
     "webhooks get",
     "webhooks tail",
+    "webhooks export",
     "webhooks replay",
     "listen",
     "store",

@@ -100,8 +100,8 @@ fn ten_thousand_messages_are_exported_once_each_in_bounded_memory() {
         sent.extend(post(&serving, &app, 1000));
     }
     // From now on the peak is that of the export (proc(5), clear_refs).
-    fs::write(format!("/proc/{}/clear_refs", serving.pid()), "5").expect("it is ours");
-    let before = peak(serving.pid());
+    fs::write(format!("/proc/{}/clear_refs", serving.child.id()), "5").expect("it is ours");
+    let before = peak(serving.child.id());
     let (file, over) = (folder.path("shop.jsonl"), AtomicBool::new(false));
     let (kept, pruned) = sent.split_at(9_800);
     let deleted = std::thread::scope(|scope| {
@@ -123,7 +123,7 @@ fn ten_thousand_messages_are_exported_once_each_in_bounded_memory() {
         changes.join().expect("no panic")
     });
     assert!(deleted > 0, "nothing was deleted meanwhile");
-    let grown = peak(serving.pid()) - before;
+    let grown = peak(serving.child.id()) - before;
     let size = fs::metadata(&file).expect("it is there").len();
     assert!(size > 80 << 20 && grown < 24 << 10, "{size} bytes, and {grown} KiB more");
     let found = messages(&file);

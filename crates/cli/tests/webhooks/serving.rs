@@ -8,7 +8,7 @@ pub(crate) const KEY: &str = "let-me-in-for-a-test";
 
 /// A running dispatcher, killed with this.
 pub(crate) struct Serving {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) url: String,
 }
 
@@ -36,12 +36,6 @@ impl Serving {
         // A full pipe must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
         Self { child, url }
-    }
-}
-
-impl Serving {
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
     }
 }
 

@@ -3,9 +3,6 @@
 //! Nothing is held but one page of messages without payloads, one payload or the attempts of one delivery, and the lines
 //! that the client has not read yet.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -63,36 +60,6 @@ pub(super) enum PayloadEncoding {
     Utf8,
     /// Base64 (RFC 4648 section 4) of bytes that are no UTF-8.
     Base64,
-}
-
-/// The applications whose messages are being exported: one export of each at a time.
-#[derive(Clone, Debug, Default)]
-pub(super) struct RunningExports {
-    applications: Arc<Mutex<BTreeSet<ApplicationId>>>,
-}
-
-/// Ends the export of an application when it is dropped.
-#[derive(Debug)]
-struct ExportGuard {
-    running: RunningExports,
-    application: ApplicationId,
-}
-
-impl RunningExports {
-    fn begin(&self, application: ApplicationId) -> Result<ExportGuard, Error> {
-        let mut running = self.applications.lock().unwrap_or_else(PoisonError::into_inner);
-        if !running.insert(application) {
-            return Err(Error::over_share("an export of this application is running already"));
-        }
-        Ok(ExportGuard { running: self.clone(), application })
-    }
-}
-
-impl Drop for ExportGuard {
-    fn drop(&mut self) {
-        let running = &self.running.applications;
-        running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.application);
-    }
 }
 
 /// The messages of an application with payloads, deliveries and attempts, the newest first, as lines of JSON.

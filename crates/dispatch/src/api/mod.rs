@@ -24,6 +24,7 @@ mod portal_links;
 mod problem;
 mod query;
 mod router;
+mod running_exports;
 mod state;
 mod trace;
 mod wire;

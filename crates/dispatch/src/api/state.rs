@@ -10,7 +10,7 @@ use stagger_scheduler::model::{ApplicationId, KeyHash};
 use tokio::sync::MutexGuard;
 use uuid::Uuid;
 
-use super::export::RunningExports;
+use super::running_exports::RunningExports;
 use crate::Error;
 use crate::access::{OperatorFile, Staff};
 use crate::edge::{SharedAnswer, WrongKeys};

@@ -4,6 +4,13 @@ use std::path::PathBuf;
 
 use crate::access::RoleMap;
 
+/// A build without OpenID Connect refuses its issuer, wherever it is set.
+pub(super) const BOUND: &str = if cfg!(feature = "oidc") {
+    "an https address, or http on this machine"
+} else {
+    "left out, because this build has no OpenID Connect; build stagger with --features oidc"
+};
+
 /// The identity provider at which operators sign in to the page (OpenID Connect Core 1.0).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OidcSettings {

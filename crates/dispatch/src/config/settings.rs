@@ -51,13 +51,6 @@ const OTLP_BOUND: &str = if cfg!(feature = "otel") {
     "left out, because this build sends no traces; build stagger with --features otel"
 };
 
-/// The same for signing in with a provider.
-const OIDC_BOUND: &str = if cfg!(feature = "oidc") {
-    "an https address, or http on this machine"
-} else {
-    "left out, because this build has no OpenID Connect; build stagger with --features oidc"
-};
-
 struct Setting {
     key: &'static str,
     bound: &'static str,
@@ -120,7 +113,7 @@ const SETTINGS: [Setting; 44] = [
     },
     Setting {
         key: "oidc_issuer",
-        bound: OIDC_BOUND,
+        bound: oidc::BOUND,
         set: |config, text| oidc::issuer(text).map(|it| config.oidc.issuer = Some(it)),
     },
     Setting {

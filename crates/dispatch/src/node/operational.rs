@@ -16,10 +16,11 @@ use url::Url;
 
 use super::directory::Directory;
 use super::routing::Routed;
-use super::submission::JSON;
 use crate::Error;
 use crate::random::IdGenerator;
 
+/// The content type of the dispatcher's own messages.
+pub(super) const JSON: &str = "application/json";
 const DISABLED: &str = "stagger.endpoint.disabled";
 const DEAD: &str = "stagger.delivery.dead";
 

@@ -11,6 +11,7 @@ use stagger_scheduler::model::{
 
 use super::directory::Directory;
 use super::fleet::SettingsSync;
+use super::operational::JSON;
 use super::routing::Routed;
 use crate::Error;
 use crate::random::IdGenerator;
@@ -197,6 +198,3 @@ impl Submission {
         NewMessage { message, payload, endpoints }
     }
 }
-
-/// The content type of the dispatcher's own messages.
-pub(super) const JSON: &str = "application/json";

@@ -2,7 +2,7 @@
 
 /// A metric with all its series.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Family {
+pub(super) struct MetricFamily {
     pub(super) name: String,
     pub(super) help: String,
     pub(super) kind: FamilyKind,
@@ -29,8 +29,8 @@ pub(super) struct Sample {
 
 /// Reads the text format of Prometheus, version 0.0.4, as the recorder of this process writes it. Other lines are left
 /// out.
-pub(super) fn families(text: &str) -> Vec<Family> {
-    let mut families: Vec<Family> = Vec::new();
+pub(super) fn families(text: &str) -> Vec<MetricFamily> {
+    let mut families: Vec<MetricFamily> = Vec::new();
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("# HELP ") {
             let (name, help) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -54,9 +54,9 @@ pub(super) fn families(text: &str) -> Vec<Family> {
 }
 
 /// The family of this name, which is the last one if its lines have begun.
-fn family<'f>(families: &'f mut Vec<Family>, name: &str) -> &'f mut Family {
+fn family<'f>(families: &'f mut Vec<MetricFamily>, name: &str) -> &'f mut MetricFamily {
     if families.last().is_none_or(|last| last.name != name) {
-        families.push(Family { name: name.to_owned(), ..Family::default() });
+        families.push(MetricFamily { name: name.to_owned(), ..MetricFamily::default() });
     }
     let last = families.len() - 1;
     &mut families[last]

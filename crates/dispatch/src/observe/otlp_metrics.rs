@@ -27,7 +27,7 @@ use prost::Message as _;
 use stagger::{Sleep, Span, StdTime, TokioTime};
 use tokio::task::AbortHandle;
 
-use super::exposition::{Family, FamilyKind, Sample, families};
+use super::exposition::{FamilyKind, MetricFamily, Sample, families};
 use super::instruments::{LABELS, NAMES};
 use super::metrics::Metrics;
 use crate::Error;
@@ -228,7 +228,7 @@ fn request(text: &str, times: (u64, u64)) -> ExportMetricsServiceRequest {
     ExportMetricsServiceRequest { resource_metrics: vec![resource] }
 }
 
-fn metric(family: &Family, times: (u64, u64)) -> Metric {
+fn metric(family: &MetricFamily, times: (u64, u64)) -> Metric {
     let (name, unit) = instrument(&family.name);
     let temporality = AggregationTemporality::Cumulative.into();
     let numbers = || family.samples.iter().map(|sample| number(sample, times)).collect();

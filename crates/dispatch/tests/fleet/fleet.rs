@@ -18,6 +18,8 @@ pub(crate) use crate::shared::{application, id, submission};
 /// A node that died is replaced within this time. It is real time: a lease that a loaded machine can miss would be lost
 /// in tests that are about something else.
 const LEASE: Span = Span::from_secs(3);
+/// The application that is told what happens to the others, where a test makes it.
+pub(crate) const OPERATORS: ApplicationId = ApplicationId::from_uuid(Uuid::from_u128(99));
 /// No test waits for longer than this.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -50,7 +52,8 @@ impl Fleet {
     }
 
     pub(crate) async fn start_on(&self, store: Arc<dyn DeliveryStore>) -> Node {
-        let options = NodeOptions { lease: LEASE, ..NodeOptions::default() };
+        let operational_events = Some(OPERATORS);
+        let options = NodeOptions { lease: LEASE, operational_events, ..NodeOptions::default() };
         let allowed = SendOptions { allow_private: true, ..SendOptions::default() };
         let sender = Sender::new(allowed).expect("no certificates");
         Node::start(store, sender, options).await.expect("it joins")

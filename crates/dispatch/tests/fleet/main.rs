@@ -4,6 +4,7 @@
 mod ends;
 mod fleet;
 mod nodes;
+mod operator_events;
 #[path = "../shared/mod.rs"]
 mod shared;
 mod sharing;

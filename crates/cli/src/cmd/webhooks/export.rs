@@ -88,7 +88,7 @@ fn open(path: &Path) -> Result<(Sink, Position), Failure> {
     }
     match position {
         Position::After(_) => {
-            streams::note(&format!("{shown} has a part of the export, which goes on"))
+            streams::note(&format!("{shown} has a part of the export, which goes on"));
         }
         Position::Begin | Position::End => {}
     }

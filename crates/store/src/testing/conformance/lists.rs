@@ -197,6 +197,10 @@ pub(crate) async fn endpoints_come_back_as_they_were_and_keep_their_standing(
             failure: Some(AttemptFailure::Connect),
         }),
         alerted_since: Some(at(10)),
+        handshake: Some(Handshake {
+            result: HandshakeResult::Refused { status: Some(405) },
+            at: at(11),
+        }),
     };
     let learned =
         Settlement { endpoint_state: Some((ep(1), endpoint_state)), ..Settlement::default() };
