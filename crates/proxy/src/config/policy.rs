@@ -121,3 +121,42 @@ fn in_file(file: &Path, name: Option<&str>) -> Result<Policy, String> {
         format!("{shown}: there is no [policy.{name}]{meant}")
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use stagger::breaker::BreakerPlan;
+    use stagger::budget::BudgetPlan;
+
+    use crate::config::ProxySettings;
+
+    use super::*;
+
+    fn policy(text: &str) -> Policy {
+        let text = format!("[route.a]\nupstream = 'http://a.example'\n{text}\n");
+        ProxySettings::parse("routes.toml", &text).expect("good settings").routes[0].policy
+    }
+
+    fn window(policy: &Policy) -> (f64, u64) {
+        let BudgetPlan::Window(plan) = policy.budget() else { panic!("{policy:?}") };
+        (plan.ratio().as_f64(), plan.window().as_nanos() / 1_000_000_000)
+    }
+
+    #[test]
+    fn a_route_had_the_budget_and_the_breaker_of_a_library_unless_it_named_others() {
+        let usual = policy("");
+        assert_eq!(window(&usual), (0.05, 1));
+        assert_eq!(usual.breaker().copied(), route_defaults::breaker().ok());
+        let named = policy("policy = 'usual'\n[policy.usual]\nlimits.max_attempts = 5");
+        assert_eq!((window(&named), named.breaker()), ((0.05, 1), None));
+        let BudgetPlan::Window(plan) = named.budget() else { panic!("{named:?}") };
+        assert_eq!(plan.burst(), 4, "a call has all of its retries in hand");
+        let own = policy("policy = { budget = { window = { ratio = 0.2 } }, breaker = {} }");
+        assert_eq!(window(&own), (0.2, 10), "the whole budget is that of the text");
+        assert_eq!(own.breaker().copied(), route_defaults::breaker().ok());
+        let ready = policy("policy = 'aws-standard'");
+        assert!(matches!(ready.budget(), BudgetPlan::Tokens(_)), "a preset keeps its own");
+        let long =
+            policy("policy.breaker = { window = '10s', open_time = '5s', open_cap = '60s' }");
+        assert_eq!(long.breaker(), Some(&BreakerPlan::default()));
+    }
+}

@@ -10,7 +10,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{Error, SignatureScheme};
 
 use super::file_stamp::FileStamp;
-use super::tls::{certificates, fault, provider};
+use super::tls_files::{certificates, fault, provider};
 use crate::config::SettingsFault;
 
 /// A certificate chain with its key. New connections show the pair that is in the files; while the files hold no pair,

@@ -12,6 +12,7 @@ mod ledger;
 mod ledger_registry;
 mod outcome;
 mod tls;
+mod tls_files;
 mod upstream;
 
 pub(crate) use attempt::AttemptService;

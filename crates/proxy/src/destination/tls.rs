@@ -4,12 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::Resumption;
-use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 use super::client_certificate::ClientCertificate;
+use super::tls_files::{certificates, fault, provider};
 use crate::config::{SettingsFault, UpstreamTls};
 
 /// The TLS of a route's upstreams, with the files that its settings name.
@@ -85,29 +84,10 @@ impl RouteTls {
     }
 }
 
-pub(super) fn provider() -> Arc<CryptoProvider> {
-    Arc::new(rustls::crypto::ring::default_provider())
-}
-
 fn builder(route: &str) -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, SettingsFault> {
     let builder = ClientConfig::builder_with_provider(provider());
     let builder = builder.with_safe_default_protocol_versions();
     builder.map_err(|error| SettingsFault::new(format!("route.{route}.tls: {error}")))
-}
-
-pub(super) fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let read = CertificateDer::pem_file_iter(file).and_then(Iterator::collect);
-    let certificates: Vec<_> =
-        read.map_err(|error: rustls::pki_types::pem::Error| error.to_string())?;
-    if certificates.is_empty() {
-        return Err("must hold a certificate (PEM)".to_owned());
-    }
-    Ok(certificates)
-}
-
-/// The key in a file is never part of a message, only its path.
-pub(super) fn fault(route: &str, key: &str, file: &Path, why: &str) -> SettingsFault {
-    SettingsFault::new(format!("route.{route}.tls.{key} = {}: {why}", file.display()))
 }
 
 #[cfg(test)]
