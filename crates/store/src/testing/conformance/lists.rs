@@ -3,7 +3,8 @@
 use stagger::{Span, Verdict};
 use stagger_scheduler::model::DeliveryState::{Cancelled, Dead, Delivered, Pending, Waiting};
 use stagger_scheduler::model::{
-    AttemptFailure, DeliveryAttempt, DeliveryEnding, Disabled, EndpointState, LastFailure, Opened,
+    AttemptFailure, DeliveryAttempt, DeliveryEnding, Disabled, EndpointState, Handshake,
+    HandshakeResult, LastFailure, Opened,
 };
 
 use super::suite::{all_deliveries, all_messages, ids, names};
