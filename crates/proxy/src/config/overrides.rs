@@ -65,7 +65,7 @@ impl ProxySettings {
             }
             set(&mut changed, (key, &origin), value).map_err(|bound| {
                 // The URL may have a password in any of its parts.
-                let shown = if key == "redis" { ".." } else { value };
+                let shown = if key == "redis" || value.contains('@') { ".." } else { value };
                 SettingsFault::new(format!("{origin}: {key} = {shown}: must be {bound}"))
             })?;
         }

@@ -14,6 +14,7 @@ use super::limits::ProxyLimits;
 use super::otlp::{OTLP_URL, otlp_url};
 use super::policy;
 use super::route::{RouteContext, RouteSettings, RouteTarget, address};
+use super::upstream::unread;
 
 /// The most routes of one proxy: each may keep ledgers and connections.
 const MAX_ROUTES: usize = 1000;
@@ -89,8 +90,10 @@ fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
     if let Some(proxy) = root.table("proxy")? {
         listen = address(&proxy, "listen")?.unwrap_or(usual);
         admin = address(&proxy, "admin")?;
-        let url = |text| otlp_url(text).ok_or_else(|| proxy.wrong("otlp", OTLP_URL));
-        otlp = proxy.text("otlp")?.map(url).transpose()?;
+        let value = proxy.value("otlp").zip(proxy.text("otlp")?);
+        let wrong = |value| unread("proxy.otlp", value, OTLP_URL);
+        let url = |(value, text)| otlp_url(text).ok_or_else(|| wrong(value));
+        otlp = value.map(url).transpose()?;
         limits = ProxyLimits::read(&proxy)?;
         proxy.done()?;
     }

@@ -164,18 +164,50 @@ impl std::str::FromStr for ConnectTarget {
     }
 }
 
+/// The refusal of a text that may be a URL with a user and a password, which no message shows.
+pub(super) fn unread(name: &str, value: &Value<'_>, bound: &str) -> Flaw {
+    match value.get_ref() {
+        DeValue::String(text) if text.contains('@') => {
+            Flaw::new(value.span(), format!("{name} = ..: must be {bound}"))
+        }
+        _ => refused(name, value, bound),
+    }
+}
+
 /// One text, or a list of texts, each read as a `T`.
 pub(super) fn texts<T: std::str::FromStr<Err = String>>(
     name: &str,
     value: &Value<'_>,
 ) -> Result<Vec<T>, Flaw> {
     let one = |value: &Value<'_>| match value.get_ref() {
-        DeValue::String(text) => text.parse().map_err(|bound: String| refused(name, value, &bound)),
+        DeValue::String(text) => text.parse().map_err(|bound: String| unread(name, value, &bound)),
         _ => Err(refused(name, value, "text in quotes")),
     };
     match value.get_ref() {
         DeValue::Array(list) if list.is_empty() => Err(refused(name, value, "at least one")),
         DeValue::Array(list) => list.iter().map(one).collect(),
         _ => Ok(vec![one(value)?]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ProxySettings;
+
+    #[test]
+    fn a_wrong_url_was_shown_with_its_password() {
+        for (at, key, value) in [
+            (12, "upstream", "http://me:hunter2@a.example"),
+            (12, "upstream", "ftp://me:hunter2@a.example"),
+            (11, "connect", "me:hunter2@a.example:80"),
+        ] {
+            let text = format!("[route.a]\n{key} = '{value}'\n");
+            let refused = ProxySettings::parse("r.toml", &text).expect_err("a user").to_string();
+            let begin = format!("r.toml:2:{at}: route.a.{key} = ..: must be ");
+            assert!(refused.starts_with(&begin) && !refused.contains("hunter2"), "{refused}");
+        }
+        let text = "proxy.otlp = 'ftp://me:hunter2@a'\n[route.a]\nupstream = 'http://a'\n";
+        let refused = ProxySettings::parse("r.toml", text).expect_err("no collector").to_string();
+        assert!(refused.starts_with("r.toml:1:14: proxy.otlp = ..: must be "), "{refused}");
     }
 }
