@@ -200,7 +200,7 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "FORM")]
     log: Option<String>,
 
-    /// The receiver of traces: OTLP over HTTP, in a build with the feature otel [nowhere]
+    /// The collector of traces and metrics: OTLP over HTTP, in a build with the feature otel [nowhere]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
 }

@@ -93,7 +93,7 @@ pub struct Config {
     pub max_payload: usize,
     /// The format of log lines: default text.
     pub log: LogFormat,
-    /// The collector of traces (OTLP over HTTP): default none.
+    /// The collector of traces, and of metrics beside them (OTLP over HTTP): default none.
     pub otlp: Option<String>,
 }
 

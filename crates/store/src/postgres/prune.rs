@@ -248,3 +248,19 @@ async fn begun(loan: &super::pool::PooledClient) -> Result<BegunDeletions, DbErr
     }
     Ok((applications, endpoints))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_schema::TestSchema;
+    use super::*;
+    use crate::testing::fixture::app;
+
+    #[tokio::test]
+    async fn pruning_of_one_application_looked_at_the_messages_of_others() {
+        let Some(schema) = TestSchema::new().await else { return };
+        drop(schema.open().await);
+        let plan = schema.plan(old_sql(Some(app(1))), 5).await;
+        assert!(plan.contains("message_by_application"), "{plan}");
+        assert!(!plan.contains("Seq Scan on message") && !plan.contains("Sort"), "{plan}");
+    }
+}

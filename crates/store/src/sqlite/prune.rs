@@ -239,6 +239,27 @@ mod tests {
     use crate::testing::fixture::{app, at, ep, furnish, message, msg};
 
     #[tokio::test]
+    async fn pruning_of_one_application_looked_at_the_messages_of_others() {
+        let folder = TestFolder::new();
+        let store = folder.open();
+        let plan = |of| {
+            store.change(move |changes| {
+                let sql = format!("EXPLAIN QUERY PLAN {}", super::old_sql(of));
+                let mut find = changes.db.prepare(&sql)?;
+                let nothing = vec![None::<i64>; find.parameter_count()];
+                let nothing = rusqlite::params_from_iter(nothing);
+                let lines = find.query_map(nothing, |row| row.get::<_, String>(3))?;
+                Ok(lines.collect::<Result<Vec<_>, _>>()?.join("\n"))
+            })
+        };
+        let own = plan(Some(app(1))).await.unwrap();
+        assert!(own.contains("message_by_application (application=? AND id>? AND id<?)"), "{own}");
+        assert!(!own.contains("SCAN") && !own.contains("TEMP B-TREE"), "{own}");
+        let all = plan(None).await.unwrap();
+        assert!(all.contains("PRIMARY KEY") && !all.contains("SCAN"), "{all}");
+    }
+
+    #[tokio::test]
     async fn deletions_that_a_crash_cut_short_are_ended() {
         let folder = TestFolder::new();
         let store = folder.open();
