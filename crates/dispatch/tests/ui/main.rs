@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "what is unexpected in a test is a failure")]
 
 mod browser;
+mod endpoint_forms;
 mod fixture;
 #[cfg(feature = "oidc")]
 mod oidc;
