@@ -3,6 +3,7 @@
 
 mod browser;
 mod catalogue;
+mod endpoint_forms;
 mod fixture;
 #[cfg(feature = "oidc")]
 mod oidc;

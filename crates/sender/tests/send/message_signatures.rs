@@ -61,7 +61,7 @@ async fn every_secret_in_force_signs_the_request_as_it_was_sent() {
     .await;
     let input = field(&seen, "signature-input");
     assert!(input.starts_with("sig1=(\"@method\" \"@target-uri\" \"content-digest\""), "{input}");
-    assert!(input.contains("alg=\"ed25519\", sig2=("), "{input}");
+    assert!(input.contains(";alg=\"ed25519\";tag=\"webhook\", sig2=("), "{input}");
     let public = public_key_text(&new).expect("it has one");
     for key in [SECRET, &public] {
         assert_eq!(judged(&seen, &url, key), Ok(()));

@@ -98,6 +98,17 @@ impl EndpointForm {
         }))
     }
 
+    /// What a page shows again after an error: all that was typed except secrets. The name of a secret header stays, without
+    /// a colon, so that it is not saved without its value.
+    pub(in crate::ui) fn without_secrets(mut self) -> Self {
+        let line = |line: &str| match line.split_once(':') {
+            Some((name, value)) if value.trim() != HIDDEN => name.trim().to_owned(),
+            _ => line.to_owned(),
+        };
+        self.secret_headers = self.secret_headers.lines().map(line).collect::<Vec<_>>().join("\n");
+        self
+    }
+
     /// The filter that was typed; null for none.
     fn filter_settings(&self) -> Result<Value, String> {
         match self.filter.trim() {

@@ -84,7 +84,13 @@ pub(in crate::ui) async fn create_endpoint(
             secret,
             next: format!("/ui/endpoints/{id}"),
         }),
-        Err(error) => refused(&form_page(&page_state, &application, None, form, Some(error))),
+        Err(error) => refused(&form_page(
+            &page_state,
+            &application,
+            None,
+            form.without_secrets(),
+            Some(error),
+        )),
     }
 }
 
@@ -119,6 +125,7 @@ pub(in crate::ui) async fn change_endpoint(
         }
         Err(error) => {
             let id = Some(endpoint.id);
+            let form = form.without_secrets();
             refused(&form_page(&page_state, &application, id, form, Some(error)))
         }
     }

@@ -61,7 +61,7 @@ pub(super) async fn create_endpoint(
         Err(error) => Err(error),
     };
     if let Err(error) = made {
-        return refused(&form_page(&visitor, &uri, None, form, Some(error)));
+        return refused(&form_page(&visitor, &uri, None, form.without_secrets(), Some(error)));
     }
     let endpoint = visitor.endpoint(&id.to_string())?;
     Ok(show(&secret_page(&visitor, &endpoint, &uri, None, true))?)
@@ -98,7 +98,10 @@ pub(super) async fn change_endpoint(
             let path = format!("{}/endpoints/{}", visitor.base(), endpoint.id);
             Ok(Redirect::to(&Note::Changed.onto(&path)).into_response())
         }
-        Err(error) => refused(&form_page(&visitor, &uri, Some(endpoint.id), form, Some(error))),
+        Err(error) => {
+            let form = form.without_secrets();
+            refused(&form_page(&visitor, &uri, Some(endpoint.id), form, Some(error)))
+        }
     }
 }
 

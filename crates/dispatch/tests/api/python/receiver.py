@@ -11,6 +11,7 @@ from cloudevents.core.bindings import http
 from cloudevents.core.v1.event import CloudEvent
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from http_message_signatures import HTTPMessageVerifier, HTTPSignatureKeyResolver, algorithms
+from http_message_signatures.structures import CaseInsensitiveDict
 
 
 def events():
@@ -53,7 +54,7 @@ def check():
     made = {event.get_id(): event for event in events()}
     for request in given["requests"]:
         body = base64.b64decode(request["body"])
-        message = SimpleNamespace(method=request["method"], url=request["url"], headers=request["headers"], body=body)
+        message = SimpleNamespace(method=request["method"], url=request["url"], headers=CaseInsensitiveDict(request["headers"]), body=body)
         verified = []
         for label, algorithm in (("sig1", algorithms.ED25519), ("sig2", algorithms.HMAC_SHA256)):
             verifier = HTTPMessageVerifier(signature_algorithm=algorithm, key_resolver=keys)
@@ -66,8 +67,8 @@ def check():
         assert request["headers"]["content-digest"] == f"sha-256=:{digest}:"
         event = http.from_http_event(http.HTTPMessage(headers=request["headers"], body=body))
         own = made[event.get_id()]
-        for get in ("get_source", "get_type", "get_subject", "get_datacontenttype", "get_time"):
-            assert getattr(event, get)() == getattr(own, get)() or get == "get_time", (get, event)
+        for get in ("get_source", "get_type", "get_subject", "get_datacontenttype"):
+            assert getattr(event, get)() == getattr(own, get)(), (get, event)
         assert event.get_extension("myext") == "a b", event
         assert bytes_of(event.get_data()) == bytes_of(own.get_data()), (event.get_data(), own.get_data())
     print("checked", len(given["requests"]))
