@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 32] = [
+pub(crate) const COMMANDS: [&str; 36] = [
     "demo",
     "storm",
     "tune",
@@ -25,6 +25,10 @@ pub(crate) const COMMANDS: [&str; 32] = [
     "webhooks get",
     "webhooks tail",
     "webhooks replay",
+    "webhooks keys",
+    "webhooks keys create",
+    "webhooks keys list",
+    "webhooks keys delete",
     "listen",
     "store",
     "store backup",

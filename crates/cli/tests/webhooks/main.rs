@@ -1,5 +1,6 @@
 //! `stagger webhooks` and `stagger listen` against a dispatcher of the test's own.
 
 mod command;
+mod keys;
 mod listen;
 mod serving;

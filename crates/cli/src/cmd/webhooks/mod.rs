@@ -6,6 +6,7 @@
 mod api;
 mod command;
 mod forward;
+mod keys;
 mod listen;
 mod page;
 mod tail;
