@@ -210,7 +210,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/store/src/",
         &[
-            &["error"],
+            &["error", "setting_document"],
             &["audit", "auth_document", "calls", "encoding", "fair_jobs", "rng"],
             &["encryption"],
             &["document", "walk"],

@@ -196,6 +196,10 @@ pub(crate) struct ServeFlags {
     #[arg(long, value_name = "SIZE")]
     max_payload: Option<String>,
 
+    /// The checks of messages against the catalogue of event types: off, known or schema [off]
+    #[arg(long, value_name = "CHECKS")]
+    event_validation: Option<String>,
+
     /// The form of the logs: text or json [text]
     #[arg(long, value_name = "FORM")]
     log: Option<String>,
@@ -247,6 +251,7 @@ impl ServeFlags {
             ("rate", &self.rate),
             ("max_body", &self.max_body),
             ("max_payload", &self.max_payload),
+            ("event_validation", &self.event_validation),
             ("log", &self.log),
             ("otlp", &self.otlp),
         ];

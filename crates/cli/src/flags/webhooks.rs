@@ -17,6 +17,7 @@ Examples:
   stagger webhooks tail --for 2s                each change of a delivery, as it happens
   stagger webhooks replay --state dead --since 2026-11-28T06:00:00Z
   stagger webhooks export --output shop.jsonl   all messages with their deliveries and attempts
+  stagger webhooks keys create billing --scope messages:write
 
 The key comes from the file of --key-file, from the variable STAGGER_KEY, or from
 stagger-data/admin.key. The variables STAGGER_URL and STAGGER_APP stand for --url and --app.
@@ -118,6 +119,53 @@ pub(crate) enum WebhooksCommand {
         #[command(flatten)]
         filter: DeliveryFilterFlags,
     },
+    /// Make, list and delete API keys: each has a name, and may do what its scopes allow
+    #[command(
+        after_help = "Examples:\n  stagger webhooks keys create billing --scope messages:write\n  stagger webhooks keys list"
+    )]
+    Keys {
+        #[command(subcommand)]
+        command: KeysCommand,
+    },
+}
+
+/// A command for API keys, which takes the key of an admin.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key, and print it once
+    #[command(
+        after_help = "Examples:\n  stagger webhooks keys create dashboard --scope messages:read,endpoints:read"
+    )]
+    Create(NewKeyFlags),
+    /// List the keys, the oldest first
+    #[command(after_help = "Examples:\n  stagger webhooks keys list --format json")]
+    List,
+    /// Delete a key: it is refused from now on
+    #[command(
+        after_help = "Examples:\n  stagger webhooks keys delete key_0190163d8694739b84f6b0d3ccc3a5a1"
+    )]
+    Delete {
+        /// The id: key_...
+        id: String,
+    },
+}
+
+/// The new API key.
+#[derive(Debug, Args)]
+pub(crate) struct NewKeyFlags {
+    /// The name, for people and for the audit log
+    pub(crate) name: String,
+    /// What the key may do, with commas between them: admin, or some of applications:read, applications:write,
+    /// audit:read, deliveries:write, endpoints:read, endpoints:write, event_types:read, event_types:write,
+    /// messages:read and messages:write
+    #[arg(long = "scope", value_name = "SCOPES", value_delimiter = ',', required = true)]
+    pub(crate) scopes: Vec<String>,
+    /// The only application whose data the key gives access to [all]
+    #[arg(long, value_name = "ID")]
+    pub(crate) only_app: Option<String>,
+    /// The time from which the key is refused, such as 2027-01-01T00:00:00Z [never]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) expires: Option<String>,
 }
 
 /// The messages to export.

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
 pub(crate) const COMMANDS: [&str; 33] = [
+pub(crate) const COMMANDS: [&str; 36] = [
     "demo",
     "storm",
     "tune",
@@ -26,6 +27,10 @@ pub(crate) const COMMANDS: [&str; 33] = [
     "webhooks tail",
     "webhooks export",
     "webhooks replay",
+    "webhooks keys",
+    "webhooks keys create",
+    "webhooks keys list",
+    "webhooks keys delete",
     "listen",
     "store",
     "store backup",

@@ -55,6 +55,11 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
         processes::dispatcher_beside(fixture)?;
     }
     let command = fixture.on_own_ports(&command);
+    let command = match command.strip_prefix("stagger webhooks keys delete ") {
+        // Only a key that is there can be deleted.
+        Some(_) => format!("stagger webhooks keys delete {}", processes::api_key(fixture)?),
+        None => command,
+    };
     if command.starts_with("stagger demo") {
         let printed = processes::demo(fixture, &command)?;
         return match example.shown.is_empty() {

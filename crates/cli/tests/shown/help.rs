@@ -7,7 +7,7 @@ use crate::blocks::{Block, of_help};
 use crate::check::{Unplayed, play_all};
 
 /// Every command, and those below it; the first is the program itself.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 36] = [
     "",
     "demo",
     "storm",
@@ -27,6 +27,10 @@ const COMMANDS: [&str; 32] = [
     "webhooks get",
     "webhooks tail",
     "webhooks replay",
+    "webhooks keys",
+    "webhooks keys create",
+    "webhooks keys list",
+    "webhooks keys delete",
     "listen",
     "store",
     "store backup",

@@ -74,8 +74,16 @@ pub(crate) fn dispatcher_beside(fixture: &Fixture) -> Result<(), String> {
 
 /// Makes a thing of the dispatcher; returns its id.
 fn made(fixture: &Fixture, thing: &str) -> Result<String, String> {
-    let command = format!("stagger webhooks create {thing} --format json");
-    let made = fixture.shell(&command).output().expect("bash is there");
+    id_of(fixture, &format!("stagger webhooks create {thing} --format json"))
+}
+
+/// Makes an API key of the dispatcher; returns its id.
+pub(crate) fn api_key(fixture: &Fixture) -> Result<String, String> {
+    id_of(fixture, "stagger webhooks keys create billing --scope messages:write --format json")
+}
+
+fn id_of(fixture: &Fixture, command: &str) -> Result<String, String> {
+    let made = fixture.shell(command).output().expect("bash is there");
     let value: serde_json::Value = serde_json::from_slice(&made.stdout).unwrap_or_default();
     let id = value["id"].as_str().map(str::to_owned);
     id.ok_or_else(|| String::from_utf8_lossy(&made.stderr).into_owned())

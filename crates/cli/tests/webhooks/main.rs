@@ -2,5 +2,6 @@
 
 mod command;
 mod export;
+mod keys;
 mod listen;
 mod serving;

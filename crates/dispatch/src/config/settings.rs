@@ -21,7 +21,6 @@ const MAX_SLOTS: u32 = 100_000;
 
 /// Fewest and most connections of clients: below it health checks and the page would compete with the API.
 const MIN_CONNECTIONS: u32 = 16;
-
 const MAX_CONNECTIONS: u32 = 100_000;
 
 /// Most open deliveries: a hundred bytes each are 10 GB.
@@ -32,13 +31,10 @@ const MAX_SIZE: usize = 64 << 20;
 
 /// Most processes that share a budget, and the largest budget, in percent of first attempts.
 const MAX_PROCESSES: u32 = 100_000;
-
 const MAX_BUDGET: u32 = 1_000;
 
-/// Shortest and longest lease: below it a busy database makes nodes take one another for dead; above it a
-/// dead one's deliveries wait for too long.
+/// Shortest and longest lease: below it a busy database makes nodes seem dead; above it deliveries wait for too long.
 const MIN_LEASE: Span = Span::from_secs(1);
-
 const MAX_LEASE: Span = Span::from_secs(300);
 
 /// Shortest retention: below it no failure could be inspected.

@@ -13,7 +13,6 @@ use stagger_scheduler::model::{EventSchema, EventType, EventValidation, SchemaVi
 use stagger_store::{DocumentKey, DocumentKind, RejectedEvent};
 use tokio::sync::Semaphore;
 
-use super::submission::Submission;
 use crate::Error;
 
 /// Most event types.
@@ -142,13 +141,13 @@ impl CatalogueType {
 
 /// An event type with its compiled schema, which goes with it.
 #[derive(Debug)]
-struct Entry {
+struct CompiledType {
     event_type: Arc<CatalogueType>,
     /// Compiled for the first message. The error of a schema that an earlier release has accepted is kept too.
     schema: OnceLock<Result<EventSchema, String>>,
 }
 
-impl Entry {
+impl CompiledType {
     fn check(&self, payload: &[u8]) -> Result<(), SchemaFault> {
         let Some(schema) = &self.event_type.schema else { return Ok(()) };
         let compiled = self.schema.get_or_init(|| {
@@ -176,7 +175,7 @@ enum SchemaFault {
 pub(super) struct Catalogue {
     /// The checks of messages of applications that have no setting of their own.
     validation: EventValidation,
-    types: RwLock<BTreeMap<EventType, Arc<Entry>>>,
+    types: RwLock<BTreeMap<EventType, Arc<CompiledType>>>,
     /// The turns of validations on threads of their own: as many as there are processors, so that other work on such
     /// threads is not held up.
     turns: Semaphore,
@@ -238,7 +237,7 @@ impl Catalogue {
         match read {
             Some(event_type) => {
                 let event_type = Arc::new(event_type);
-                let entry = Entry { event_type, schema: OnceLock::new() };
+                let entry = CompiledType { event_type, schema: OnceLock::new() };
                 self.write().insert(name, Arc::new(entry));
             }
             None => drop(self.write().remove(&name)),
@@ -250,14 +249,14 @@ impl Catalogue {
         self.read().keys().map(ToString::to_string).collect()
     }
 
-    /// Checks messages as the setting of their application, `own`, or that of the dispatcher asks for.
+    /// Checks messages, each by its type and its payload, as the setting of their application, `own`, or that of the dispatcher asks for.
     ///
     /// # Errors
     /// The first message that is refused; a conflict if a schema cannot be used.
     pub(super) async fn check<'m>(
         &self,
         own: Option<EventValidation>,
-        messages: impl Iterator<Item = &'m Submission>,
+        messages: impl Iterator<Item = (&'m EventType, &'m Bytes)>,
     ) -> Result<(), Error> {
         let validation = own.unwrap_or(self.validation);
         if validation == EventValidation::Off {
@@ -285,24 +284,25 @@ impl Catalogue {
     /// The first message whose event type is not in the catalogue.
     fn jobs<'m>(
         &self,
-        messages: impl Iterator<Item = &'m Submission>,
+        messages: impl Iterator<Item = (&'m EventType, &'m Bytes)>,
     ) -> Result<Vec<ValidationJob>, Error> {
         let types = self.read();
-        let job = |(message, of): (usize, &'m Submission)| match types.get(&of.event_type) {
+        let job = |(message, (name, payload)): (usize, (&EventType, &Bytes))| match types.get(name)
+        {
             Some(entry) => {
-                let (entry, payload) = (Arc::clone(entry), of.payload.clone());
+                let (entry, payload) = (Arc::clone(entry), payload.clone());
                 Ok(ValidationJob { message, entry, payload })
             }
-            None => Err(unknown(message, &of.event_type)),
+            None => Err(unknown(message, name)),
         };
         messages.enumerate().map(job).collect()
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<EventType, Arc<Entry>>> {
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<EventType, Arc<CompiledType>>> {
         self.types.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<EventType, Arc<Entry>>> {
+    fn write(&self) -> RwLockWriteGuard<'_, BTreeMap<EventType, Arc<CompiledType>>> {
         self.types.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -320,7 +320,7 @@ fn unknown(message: usize, event_type: &EventType) -> Error {
 /// A payload to validate.
 struct ValidationJob {
     message: usize,
-    entry: Arc<Entry>,
+    entry: Arc<CompiledType>,
     payload: Bytes,
 }
 

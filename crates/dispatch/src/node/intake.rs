@@ -104,6 +104,7 @@ impl Intake {
     ) -> Result<(), Error> {
         let own = self.receivers.directory.application(application);
         let own = own.and_then(|application| application.event_validation);
+        let messages = messages.map(|it| (&it.event_type, &it.payload));
         self.installation.catalogue.check(own, messages).await
     }
 

@@ -8,11 +8,13 @@
 //! cluster of one.
 
 mod accept_within;
+mod api_keys;
 mod attempt;
 mod audit;
 mod catalogue;
 mod clock;
 mod directory;
+mod event_types;
 mod fleet;
 mod handle;
 mod health;

@@ -225,7 +225,8 @@ async fn a_key_is_shown_once_and_listed_without_it() {
 }
 
 fn wall() -> stagger::Span {
-    std::time::UNIX_EPOCH.elapsed().expect("after 1970").into()
+    let now = stagger::StdTime::wall().duration_since(std::time::UNIX_EPOCH);
+    now.expect("after 1970").into()
 }
 
 #[tokio::test]

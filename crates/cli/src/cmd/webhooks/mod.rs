@@ -7,6 +7,7 @@ mod api;
 mod command;
 mod export;
 mod forward;
+mod keys;
 mod listen;
 mod page;
 mod tail;

@@ -18,12 +18,12 @@ const SHOWN: usize = 100;
 
 /// A place in a schema that is refused, and the bound that it breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct SchemaRefusal {
     pub(super) value: String,
     pub(super) bound: String,
 }
 
-impl Refused {
+impl SchemaRefusal {
     pub(super) fn new(value: impl Into<String>, bound: impl Into<String>) -> Self {
         Self { value: value.into(), bound: bound.into() }
     }
@@ -52,7 +52,7 @@ impl SchemaGraph {
     ///
     /// # Errors
     /// A keyword that is not supported, a reference to another document or to nothing, or too many of them.
-    pub(super) fn read(root: &Value) -> Result<Self, Refused> {
+    pub(super) fn read(root: &Value) -> Result<Self, SchemaRefusal> {
         let mut reader = GraphReader::new(root);
         reader.visit(root)?;
         while let Some((from, reference)) = reader.references.pop() {
@@ -90,7 +90,7 @@ impl<'s> GraphReader<'s> {
     }
 
     /// The node of a value and of all below it. The depth is that of the document, which is bounded.
-    fn visit(&mut self, value: &'s Value) -> Result<usize, Refused> {
+    fn visit(&mut self, value: &'s Value) -> Result<usize, SchemaRefusal> {
         if let Some(known) = self.known.get(&std::ptr::from_ref(value)) {
             return Ok(*known);
         }
@@ -111,7 +111,7 @@ impl<'s> GraphReader<'s> {
             self.followed += 1;
             if self.followed > MAX_REFERENCES {
                 let bound = format!("a schema with at most {MAX_REFERENCES} references");
-                return Err(Refused::new(format!("{} references", self.followed), bound));
+                return Err(SchemaRefusal::new(format!("{} references", self.followed), bound));
             }
             self.references.push((index, reference));
         }
@@ -124,21 +124,28 @@ impl<'s> GraphReader<'s> {
         Ok(index)
     }
 
-    fn refuse_keywords(&self, schema: &Map<String, Value>, is_root: bool) -> Result<(), Refused> {
+    fn refuse_keywords(
+        &self,
+        schema: &Map<String, Value>,
+        is_root: bool,
+    ) -> Result<(), SchemaRefusal> {
         for keyword in ["$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"] {
             if schema.contains_key(keyword) {
-                return Err(Refused::new(keyword, "a schema without it; use $ref and $anchor"));
+                return Err(SchemaRefusal::new(
+                    keyword,
+                    "a schema without it; use $ref and $anchor",
+                ));
             }
         }
         for keyword in ["$id", "$schema"] {
             if !is_root && schema.contains_key(keyword) {
-                return Err(Refused::new(keyword, "set only at the top of the schema"));
+                return Err(SchemaRefusal::new(keyword, "set only at the top of the schema"));
             }
         }
         Ok(())
     }
 
-    fn count_patterns(&mut self, schema: &Map<String, Value>) -> Result<(), Refused> {
+    fn count_patterns(&mut self, schema: &Map<String, Value>) -> Result<(), SchemaRefusal> {
         let of_members = schema.get("patternProperties").and_then(Value::as_object);
         let names = of_members.into_iter().flat_map(|members| members.keys().map(String::as_str));
         let patterns = schema.get("pattern").and_then(Value::as_str).into_iter().chain(names);
@@ -146,18 +153,21 @@ impl<'s> GraphReader<'s> {
             self.patterns += 1;
             if pattern.len() > MAX_PATTERN {
                 let bound = format!("a regular expression of at most {MAX_PATTERN} bytes");
-                return Err(Refused::new(shown(pattern), bound));
+                return Err(SchemaRefusal::new(shown(pattern), bound));
             }
         }
         if self.patterns > MAX_PATTERNS {
             let bound = format!("a schema with at most {MAX_PATTERNS} regular expressions");
-            return Err(Refused::new(format!("{} regular expressions", self.patterns), bound));
+            return Err(SchemaRefusal::new(
+                format!("{} regular expressions", self.patterns),
+                bound,
+            ));
         }
         Ok(())
     }
 
-    fn resolve(&self, reference: &'s str) -> Result<&'s Value, Refused> {
-        let refused = |bound: &str| Refused::new(format!("$ref {}", shown(reference)), bound);
+    fn resolve(&self, reference: &'s str) -> Result<&'s Value, SchemaRefusal> {
+        let refused = |bound: &str| SchemaRefusal::new(format!("$ref {}", shown(reference)), bound);
         let Some(fragment) = reference.strip_prefix('#') else {
             return Err(refused("a reference within the schema, which begins with #"));
         };

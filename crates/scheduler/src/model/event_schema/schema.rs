@@ -7,7 +7,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use stagger_core::ConfigError;
 
-use super::graph::{Refused, SchemaGraph, shown};
+use super::graph::{SchemaGraph, SchemaRefusal, shown};
 use super::work::{MAX_LEVELS, SchemaWork};
 
 /// Longest schema as JSON, in bytes: with 1000 event types some 64 MiB of text.
@@ -75,7 +75,7 @@ impl EventSchema {
     pub fn parse(document: &Value) -> Result<Self, ConfigError> {
         let draft = draft(document)?;
         refuse_large(document)?;
-        let refused = |Refused { value, bound }| ConfigError::new("schema", value, bound);
+        let refused = |SchemaRefusal { value, bound }| ConfigError::new("schema", value, bound);
         let graph = SchemaGraph::read(document).map_err(refused)?;
         let work = SchemaWork::of(&graph).map_err(refused)?;
         let patterns =

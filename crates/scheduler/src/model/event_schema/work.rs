@@ -4,7 +4,7 @@
 //! the members and items below it. References make this a graph, in which the number of paths that lead to one place can
 //! double with every level of the payload. A schema for which it does is refused.
 
-use super::graph::{Refused, SchemaGraph, SchemaNode};
+use super::graph::{SchemaGraph, SchemaNode, SchemaRefusal};
 use super::position::Position;
 
 /// Deepest payload that is validated: the levels of objects and arrays.
@@ -31,7 +31,7 @@ impl SchemaWork {
     ///
     /// # Errors
     /// A subschema applies itself to the same place; the work or the stack of a validation has no sufficient bound.
-    pub(super) fn of(graph: &SchemaGraph) -> Result<Self, Refused> {
+    pub(super) fn of(graph: &SchemaGraph) -> Result<Self, SchemaRefusal> {
         let order = in_place_order(graph)?;
         let mut above = vec![(0, 0); graph.nodes.len()];
         let mut most = 0;
@@ -45,13 +45,13 @@ impl SchemaWork {
                 let bound = format!(
                     "a schema that applies at most {MAX_WORK} subschemas to one place of a payload"
                 );
-                return Err(Refused::new(format!("{work} or more at level {level}"), bound));
+                return Err(SchemaRefusal::new(format!("{work} or more at level {level}"), bound));
             }
             if chain > MAX_CHAIN {
                 let bound = format!(
                     "a schema with at most {MAX_CHAIN} subschemas on the way to a place of a payload of {MAX_LEVELS} levels"
                 );
-                return Err(Refused::new(format!("{chain} at level {level}"), bound));
+                return Err(SchemaRefusal::new(format!("{chain} at level {level}"), bound));
             }
             most = most.max(work);
             above = here;
@@ -95,7 +95,7 @@ fn at_level(
 }
 
 /// The nodes in an order in which each comes after its in-place subschemas.
-fn in_place_order(graph: &SchemaGraph) -> Result<Vec<usize>, Refused> {
+fn in_place_order(graph: &SchemaGraph) -> Result<Vec<usize>, SchemaRefusal> {
     #[derive(Clone, Copy, PartialEq)]
     enum Visit {
         None,
@@ -116,7 +116,7 @@ fn in_place_order(graph: &SchemaGraph) -> Result<Vec<usize>, Refused> {
                 let open: Vec<_> =
                     in_place(index).filter(|to| visits[*to] != Visit::Done).collect();
                 if open.iter().any(|to| visits[*to] == Visit::Begun) {
-                    return Err(Refused::new(
+                    return Err(SchemaRefusal::new(
                         "$ref",
                         "a schema in which no subschema applies itself to the same place",
                     ));
