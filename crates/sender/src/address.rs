@@ -110,7 +110,10 @@ impl Address {
         if !known.username().is_empty() || known.password().is_some() {
             return Err(wrong("(not shown)", "without user and password: use auth"));
         }
-        if known.query().is_some() || known.fragment().is_some() || !matches!(known.path(), "" | "/") {
+        if known.query().is_some()
+            || known.fragment().is_some()
+            || !matches!(known.path(), "" | "/")
+        {
             return Err(wrong(text, "without path, query and fragment"));
         }
         // Read as a web address, so that a host in any notation of an IP address is known as one.
@@ -122,7 +125,8 @@ impl Address {
         if !(ports.allow(port) || ports.is_default() && usual.contains(&port)) {
             return Err(wrong(text, &format!("on one of the ports {ports}, or {usual:?}")));
         }
-        let address = Self::of(&url, port).ok_or_else(|| wrong(text, "a host that can be reached"))?;
+        let address =
+            Self::of(&url, port).ok_or_else(|| wrong(text, "a host that can be reached"))?;
         let host = url.host_str().unwrap_or_default();
         Ok(Self { origin: format!("{scheme}://{host}:{port}").into(), ..address })
     }

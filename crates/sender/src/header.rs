@@ -4,6 +4,8 @@ use http::{HeaderName, HeaderValue};
 use stagger::ConfigError;
 use stagger_scheduler::model::{HeaderTemplate, Message};
 
+/// The `User-Agent`.
+pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 /// Headers that one endpoint may want; with the longest values they fill the head that most servers
 /// take.
 pub const MAX_HEADERS: usize = 32;

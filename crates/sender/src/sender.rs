@@ -11,21 +11,23 @@ use stagger_scheduler::model::{
 };
 
 use crate::address::{Address, Ports};
+use crate::call::midway;
 use crate::connection::{Connection, Lost, within};
-use crate::credentials::{CertificateCredentials, CredentialRules, Credentials, TokenClient};
+use crate::credentials::{CertificateCredentials, Credentials, TokenClient};
 use crate::destination::{Destinations, Publisher};
 use crate::dial::{ConnectPhase, Dialer, SendOptions};
 use crate::guard::EgressGuard;
 use crate::header::{MAX_HEADERS, check_header};
-use crate::pool::ConnectionPool;
+use crate::network::GuardedNetwork;
 use crate::reply::{hint, not_followed};
-use crate::request::{Post, Ready, Target, Written};
+use crate::request::{Post, Ready, Target};
 use crate::resolver::{LookupTurns, Resolve, SystemResolver};
 use crate::send_failure::{SendFailure, bounded};
 use crate::signer::Signer;
 use crate::tls::TlsRoots;
 use crate::token_cache::AccessToken;
 use crate::token_fetch::fetch_token;
+use crate::written::Written;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
 ///
@@ -34,9 +36,7 @@ use crate::token_fetch::fetch_token;
 /// address that was checked then.
 #[derive(Clone)]
 pub struct Sender {
-    pub(crate) dialer: Dialer,
-    pub(crate) ports: Arc<Ports>,
-    pub(crate) pool: Arc<ConnectionPool>,
+    network: GuardedNetwork,
     destinations: Option<Arc<dyn Destinations>>,
 }
 
@@ -71,7 +71,8 @@ impl Sender {
         let proxy = options.proxy.map(Arc::new);
         let dialer = Dialer { guard, resolver, turns, roots, proxy };
         let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
-        Ok(Self { dialer, ports, pool: Arc::default(), destinations: None })
+        let network = GuardedNetwork { dialer, ports, pool: Arc::default() };
+        Ok(Self { network, destinations: None })
     }
 
     /// The same with the brokers that endpoints may have as their destinations.
@@ -86,7 +87,7 @@ impl Sender {
     /// # Errors
     /// `endpoint.url` with the bound it breaks.
     pub fn check_url(&self, url: &str) -> Result<(), ConfigError> {
-        Address::parse(url, self.dialer.guard, &self.ports).map(|_| ())
+        Address::parse(url, self.network.dialer.guard, &self.network.ports).map(|_| ())
     }
 
     /// Checks all of an endpoint that an attempt depends on, before it is saved: URL, headers and how
@@ -113,23 +114,21 @@ impl Sender {
     /// `auth`, or a part of it such as `auth.token_url`, with the bound it breaks; no secret is repeated.
     pub fn check_auth(&self, endpoint: &Endpoint) -> Result<(), ConfigError> {
         match &endpoint.destination {
-            None => _ = Credentials::new(endpoint, self.credential_rules())?,
+            None => _ = Credentials::new(endpoint, self.network.credential_rules())?,
             Some(destination) => {
                 let publisher = self.publisher(endpoint, destination)?;
-                publisher.destination.check(self)?;
+                publisher.destination.check(&self.network)?;
             }
         }
-        Credentials::check_server(endpoint, self.dialer.guard, &self.ports)
+        Credentials::check_server(endpoint, self.network.dialer.guard, &self.network.ports)
     }
 
     /// Reads an endpoint's settings once for many attempts; make it again when they change.
     #[must_use]
     pub fn prepare(&self, endpoint: &Endpoint) -> Target {
         match &endpoint.destination {
-            None => Target::new(endpoint, self.credential_rules()),
-            Some(destination) => {
-                Target::of_broker(endpoint, self.publisher(endpoint, destination))
-            }
+            None => Target::new(endpoint, self.network.credential_rules()),
+            Some(destination) => Target::of_broker(endpoint, self.publisher(endpoint, destination)),
         }
     }
 
@@ -143,11 +142,13 @@ impl Sender {
             ConfigError::new("destination.type", destination.kind(), bound)
         };
         let destinations = self.destinations.as_ref().ok_or_else(unknown)?;
-        Publisher::new(endpoint, destinations.prepare(self, endpoint, destination)?)
+        Publisher::new(endpoint, destinations.prepare(&self.network, endpoint, destination)?)
     }
 
-    pub(crate) fn credential_rules(&self) -> CredentialRules<'_> {
-        CredentialRules { ports: &self.ports, roots: &self.dialer.roots }
+    /// The network as attempts use it, for the sources of a broker.
+    #[must_use]
+    pub const fn network(&self) -> &GuardedNetwork {
+        &self.network
     }
 
     /// Makes one attempt: never longer than the endpoint's timeout, never an error; whatever happens
@@ -208,7 +209,9 @@ impl Sender {
         written: &Written,
     ) -> AttemptAnswer {
         if let Some(publisher) = &target.broker {
-            return self.publish(target.timeout, publisher, (message, payload), numbered, written).await;
+            return self
+                .publish(target.timeout, publisher, (message, payload), numbered, written)
+                .await;
         }
         let started = TokioTime.now();
         let ready = match &target.ready {
@@ -245,7 +248,8 @@ impl Sender {
         };
         let started = TokioTime.now();
         let outgoing = publisher.outgoing((message, payload), numbered);
-        let reply = within(timeout, publisher.destination.attempt(self, &outgoing, written)).await;
+        let reply =
+            within(timeout, publisher.destination.attempt(&self.network, &outgoing, written)).await;
         let latency = TokioTime.now().since(started);
         match reply {
             Some(Ok(reply)) => reply.into_answer(latency),
@@ -291,7 +295,7 @@ impl Sender {
         phase: &mut ConnectPhase,
     ) -> Result<AccessToken, SendFailure> {
         *phase = ConnectPhase::Token;
-        let fetch = || fetch_token(&self.dialer, client, to.application);
+        let fetch = || fetch_token(&self.network.dialer, client, to.application);
         let token = client.cache.get(fetch).await;
         *phase = ConnectPhase::Reply;
         token
@@ -305,7 +309,7 @@ impl Sender {
         (phase, written): (&mut ConnectPhase, &Written),
     ) -> Result<OpenReply, SendFailure> {
         let authorization = token.map(|token| &token.authorization);
-        if let Some(mut connection) = self.pool.take(&to.pool_key).await {
+        if let Some(mut connection) = self.network.pool.take(&to.pool_key).await {
             let request = post.sign(authorization)?;
             written.begin()?;
             match connection.exchange(request).await {
@@ -318,9 +322,10 @@ impl Sender {
         }
         let tls = match &to.credentials {
             Credentials::Certificate(CertificateCredentials { connector, .. }) => connector,
-            _ => self.dialer.roots.plain(),
+            _ => self.network.dialer.roots.plain(),
         };
-        let mut connection = self.dialer.dial((&to.address, to.application), tls, phase).await?;
+        let mut connection =
+            self.network.dialer.dial((&to.address, to.application), tls, phase).await?;
         let request = post.sign(authorization)?;
         written.begin()?;
         match connection.exchange(request).await {
@@ -345,7 +350,7 @@ impl Sender {
         let (head, body) = response.into_parts();
         let (reply, ended) = connection.read(body, end.since(TokioTime.now())).await;
         if ended {
-            self.pool.put(&to.pool_key, connection).await;
+            self.network.pool.put(&to.pool_key, connection).await;
         }
         let detail = note.map(|note| bounded(&note));
         let detail = detail.or_else(|| not_followed(head.status, &head.headers));
@@ -357,13 +362,10 @@ impl Sender {
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dialer, ports, pool, destinations } = self;
         f.debug_struct("Sender")
-            .field("guard", &dialer.guard)
-            .field("ports", ports)
-            .field("pool", pool)
-            .field("destinations", destinations)
-            .finish_non_exhaustive()
+            .field("network", &self.network)
+            .field("destinations", &self.destinations)
+            .finish()
     }
 }
 
@@ -375,13 +377,6 @@ fn failed(send_failure: SendFailure, latency: Span) -> AttemptAnswer {
         hint,
         latency,
         ..AttemptAnswer::not_made()
-    }
-}
-
-pub(crate) fn midway(error: Option<hyper::Error>) -> SendFailure {
-    match error {
-        Some(error) => SendFailure::by(AttemptFailure::Transport, &error),
-        None => SendFailure::new(AttemptFailure::Transport, "the connection was closed"),
     }
 }
 

@@ -13,8 +13,8 @@ use stagger_scheduler::model::{ApplicationId, AttemptFailure};
 use crate::connection::{Lost, within};
 use crate::credentials::{TokenClient, bearer};
 use crate::dial::{ConnectPhase, Dialer};
+use crate::header::AGENT;
 use crate::reply;
-use crate::request::AGENT;
 use crate::send_failure::SendFailure;
 use crate::token_cache::IssuedToken;
 

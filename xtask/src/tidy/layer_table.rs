@@ -170,7 +170,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
             // A node reports its events, and its figures are read from it.
             &["node observe"],
             &["config", "api"],
-            &["oidc"],
+            &["oidc", "sources"],
             // The page changes settings as the API does.
             &["ui"],
             &["server"],
@@ -190,14 +190,30 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
         "crates/sender/src/",
         &[
             &["secret", "ranges", "header", "send_failure", "connection"],
-            &["signer", "guard", "pool", "resolver", "tcp", "tls", "token_cache", "reply"],
+            &[
+                "written",
+                "signer",
+                "guard",
+                "pool",
+                "resolver",
+                "tcp",
+                "tls",
+                "token_cache",
+                "reply",
+            ],
             &["address", "verifier"],
             &["egress_proxy"],
             &["credentials"],
-            &["request", "dial"],
-            &["token_fetch"],
+            &["dial"],
+            &["token_fetch", "network"],
+            &["broker_stream", "call", "destination"],
+            &["request"],
             &["sender"],
         ],
+    ),
+    (
+        "crates/brokers/src/",
+        &[&["idle", "refusal", "source"], &["nats", "pubsub", "sqs"], &["brokers"]],
     ),
     (
         "crates/store/src/",

@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::BytesMut;
 use serde_json::json;
 use stagger_scheduler::model::{ApplicationId, AttemptFailure};
-use stagger_sender::{BrokerAddress, BrokerStream, SendFailure, Sender};
+use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 use super::credentials::NatsCredentials;
@@ -34,11 +34,11 @@ impl NatsConnection {
     /// # Errors
     /// No connection; the server refuses the credentials; it is no NATS server.
     pub(super) async fn open(
-        sender: &Sender,
+        network: &GuardedNetwork,
         (to, of): (&BrokerAddress, ApplicationId),
         credentials: &NatsCredentials,
     ) -> Result<Self, Refusal> {
-        let stream = sender.connect_broker(to, of).await?;
+        let stream = network.connect_broker(to, of).await?;
         let (buffer, info, inbox) = (BytesMut::new(), ServerInfo::default(), inbox()?);
         let mut connection = Self { stream, buffer, info, inbox, asked: 0 };
         let ServerOp::Info(info) = connection.next_op().await? else {
@@ -50,10 +50,11 @@ impl NatsConnection {
         if !connection.buffer.is_empty() {
             return Err(not_nats().into());
         }
-        connection.stream = sender.secure_broker(to, connection.stream).await?;
+        connection.stream = network.secure_broker(to, connection.stream).await?;
         let options = credentials.connect_options(&info)?;
         connection.info = info;
-        let text = format!("CONNECT {options}\r\nSUB {}.* {SUBSCRIPTION}\r\nPING\r\n", connection.inbox);
+        let text =
+            format!("CONNECT {options}\r\nSUB {}.* {SUBSCRIPTION}\r\nPING\r\n", connection.inbox);
         connection.write(text.as_bytes()).await?;
         connection.until_pong().await?;
         Ok(connection)
@@ -121,7 +122,11 @@ impl NatsConnection {
     ///
     /// # Errors
     /// The connection fails.
-    pub(super) async fn request(&mut self, subject: &str, body: &str) -> Result<NatsMessage, Refusal> {
+    pub(super) async fn request(
+        &mut self,
+        subject: &str,
+        body: &str,
+    ) -> Result<NatsMessage, Refusal> {
         let reply = self.reply_subject();
         self.publish((subject, Some(&reply)), &[], body.as_bytes()).await?;
         self.reply_to(&reply).await
@@ -202,7 +207,9 @@ impl NatsConnection {
 
 impl std::fmt::Debug for NatsConnection {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NatsConnection").field("info", &self.info.max_payload).finish_non_exhaustive()
+        f.debug_struct("NatsConnection")
+            .field("info", &self.info.max_payload)
+            .finish_non_exhaustive()
     }
 }
 
@@ -239,7 +246,8 @@ fn not_nats() -> SendFailure {
 /// A subject that no other connection has.
 fn inbox() -> Result<String, SendFailure> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|_| SendFailure::new(AttemptFailure::Local, "no randomness"))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|_| SendFailure::new(AttemptFailure::Local, "no randomness"))?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("_INBOX.{digits}"))
 }

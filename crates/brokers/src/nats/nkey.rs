@@ -22,7 +22,8 @@ impl UserKey {
     pub(super) fn parse(text: &str) -> Option<Self> {
         let bytes: [u8; DECODED] = decode(text)?.try_into().ok()?;
         let (body, sum) = bytes.split_at(DECODED - 2);
-        let is_user = (body[0] & 0xf8) == SEED && ((body[0] & 7) << 5 | (body[1] & 0xf8) >> 3) == USER;
+        let is_user =
+            (body[0] & 0xf8) == SEED && ((body[0] & 7) << 5 | (body[1] & 0xf8) >> 3) == USER;
         let seed: [u8; 32] = body[2..].try_into().ok()?;
         (is_user && checksum(body).to_le_bytes() == sum)
             .then(|| Self(SigningKey::from_bytes(&seed)))

@@ -25,7 +25,19 @@ mod tests {
             assert!(is_subject(text), "{text}");
         }
         let long = "a".repeat(256);
-        for text in ["", ".a", "a.", "a..b", "a.*", ">", "a b", "a\r\nPUB b", "$JS.API.STREAM.DELETE.a", "_INBOX.x", &long] {
+        for text in [
+            "",
+            ".a",
+            "a.",
+            "a..b",
+            "a.*",
+            ">",
+            "a b",
+            "a\r\nPUB b",
+            "$JS.API.STREAM.DELETE.a",
+            "_INBOX.x",
+            &long,
+        ] {
             assert!(!is_subject(text), "{text:?}");
         }
     }

@@ -118,8 +118,7 @@ fn read_headers(head: &[u8], message: &mut NatsMessage) {
     let text = String::from_utf8_lossy(head);
     let mut lines = text.split("\r\n");
     let first = lines.next().unwrap_or_default();
-    message.status =
-        first.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok());
+    message.status = first.split_ascii_whitespace().nth(1).and_then(|status| status.parse().ok());
     let headers = lines.filter_map(|line| line.split_once(':'));
     message.headers =
         headers.map(|(name, value)| (name.to_owned(), value.trim().to_owned())).collect();
@@ -147,7 +146,10 @@ mod tests {
         assert_eq!(ops[0], ServerOp::Info(info));
         assert_eq!(ops[3], ServerOp::Error("Unknown Protocol Operation".to_owned()));
         let ServerOp::Message(plain) = &ops[4] else { panic!("{:?}", ops[4]) };
-        assert_eq!((plain.reply.as_deref(), &plain.payload[..]), (Some("GREETING.34"), &b"Hello World"[..]));
+        assert_eq!(
+            (plain.reply.as_deref(), &plain.payload[..]),
+            (Some("GREETING.34"), &b"Hello World"[..])
+        );
         let ServerOp::Message(with) = &ops[5] else { panic!("{:?}", ops[5]) };
         assert_eq!((with.header("foodgroup"), with.status), (Some("vegetable"), None));
         let ServerOp::Message(none) = &ops[6] else { panic!("{:?}", ops[6]) };
@@ -162,7 +164,13 @@ mod tests {
             assert_eq!(take(&mut buffer), Ok(None), "{end}");
             assert_eq!(buffer.len(), end);
         }
-        for wrong in ["HTTP/1.1 400 Bad\r\n", "MSG A 1\r\n", "MSG A 1 -1\r\n", "HMSG A 1 9 8\r\n", "MSG A 1 99999999999\r\n"] {
+        for wrong in [
+            "HTTP/1.1 400 Bad\r\n",
+            "MSG A 1\r\n",
+            "MSG A 1 -1\r\n",
+            "HMSG A 1 9 8\r\n",
+            "MSG A 1 99999999999\r\n",
+        ] {
             assert_eq!(take(&mut BytesMut::from(wrong)), Err(NotNats), "{wrong}");
         }
         assert_eq!(take(&mut BytesMut::from(&vec![b'a'; MAX_LINE + 1][..])), Err(NotNats));

@@ -70,7 +70,11 @@ async fn a_stream_confirms_a_message_and_knows_it_when_it_comes_again() {
     server.stream("EVENTS", &["events.>"], json!({})).await;
     let sender = sender(true);
     let to = endpoint(&server.url(), "events.{event.type}", |it| {
-        it.headers = vec![HeaderTemplate { name: "x-shop".into(), value: "{event.type}".into(), sensitive: false }];
+        it.headers = vec![HeaderTemplate {
+            name: "x-shop".into(),
+            value: "{event.type}".into(),
+            sensitive: false,
+        }];
     });
     sender.check(&to).expect("it can be saved");
     let target = sender.prepare(&to);
@@ -81,7 +85,11 @@ async fn a_stream_confirms_a_message_and_knows_it_when_it_comes_again() {
     assert_eq!((first.result, first.written), (Ok(200), true), "{first:?}");
     assert!(String::from_utf8_lossy(&first.reply).contains("\"seq\":1"), "{first:?}");
     let again = once().await;
-    assert!(String::from_utf8_lossy(&again.reply).contains("\"duplicate\": true") || String::from_utf8_lossy(&again.reply).contains("\"duplicate\":true"), "{again:?}");
+    assert!(
+        String::from_utf8_lossy(&again.reply).contains("\"duplicate\": true")
+            || String::from_utf8_lossy(&again.reply).contains("\"duplicate\":true"),
+        "{again:?}"
+    );
 
     let mut client = RawClient::connect(server.port, "").await;
     let info = client.request("$JS.API.STREAM.INFO.EVENTS", "").await;
@@ -100,13 +108,18 @@ async fn a_stream_confirms_a_message_and_knows_it_when_it_comes_again() {
         line.unwrap_or_else(|| panic!("{name} is not in {headers}")).to_owned()
     };
     assert_eq!(header("Nats-Msg-Id"), message(7).id.to_string());
-    assert_eq!((header("x-shop"), header("stagger-event-type")), ("invoice.paid".into(), "invoice.paid".into()));
+    assert_eq!(
+        (header("x-shop"), header("stagger-event-type")),
+        ("invoice.paid".into(), "invoice.paid".into())
+    );
     let key = secret_text(&to.secrets[0]);
     let verifier = Verifier::parse([key.as_str()]).expect("a key");
     let (id, timestamp, signature) =
         (header("webhook-id"), header("webhook-timestamp"), header("webhook-signature"));
-    let received = Received { id: &id, timestamp: &timestamp, signature: &signature, body: b"{\"a\":1}" };
-    verifier.verify(&received, timestamp.parse().expect("seconds")).expect("it is signed");
+    let received =
+        Received { id: &id, timestamp: &timestamp, signature: &signature, body: b"{\"a\":1}" };
+    let now = Instant::ORIGIN + Span::from_secs(timestamp.parse().expect("seconds"));
+    verifier.verify(&received, now, Span::from_secs(1)).expect("it is signed");
 }
 
 #[tokio::test]
@@ -144,7 +157,9 @@ async fn credentials_that_are_wrong_or_were_replaced_are_told_and_right_ones_wor
     }
     let denied = result(&with("other.a", basic("right"))).await;
     assert_eq!(denied.result, Ok(403), "{denied:?}");
-    let nkey = |seed: &str| Some(EndpointAuth::Nkey(NkeyIdentity { seed: SecretText::new(seed), jwt: None }));
+    let nkey = |seed: &str| {
+        Some(EndpointAuth::Nkey(NkeyIdentity { seed: SecretText::new(seed), jwt: None }))
+    };
     assert_eq!(result(&with("other.a", nkey(user))).await.result, Ok(200));
     let flaw = sender.check(&with("other.a", nkey("SUA"))).expect_err("no seed").to_string();
     assert!(flaw.contains("auth.seed") && !flaw.contains("SUA"), "{flaw}");
@@ -152,7 +167,8 @@ async fn credentials_that_are_wrong_or_were_replaced_are_told_and_right_ones_wor
     // The token of a server is replaced while a connection that has authenticated with the old one is idle.
     server.restart("authorization { token: old }").await;
     let token = |token: &str| Some(EndpointAuth::Bearer { token: SecretText::new(token) });
-    let (old, new) = (sender.prepare(&with("a", token("old"))), sender.prepare(&with("a", token("new"))));
+    let (old, new) =
+        (sender.prepare(&with("a", token("old"))), sender.prepare(&with("a", token("new"))));
     let attempt = async |target| sender.send_to(target, &message(7), Bytes::new(), 1).await.result;
     assert_eq!(attempt(&old).await, Ok(200));
     server.restart("authorization { token: new }").await;
@@ -176,21 +192,31 @@ async fn a_server_that_is_down_is_a_failure_to_connect_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_message_that_the_server_can_never_take_is_permanent_and_one_that_it_cannot_take_now_is_not() {
+async fn a_message_that_the_server_can_never_take_is_permanent_and_one_that_it_cannot_take_now_is_not()
+ {
     let Some(server) = NatsServer::start("max_payload: 2000").await else { return };
     server.stream("SMALL", &["small"], json!({"max_msgs": 1, "discard": "new"})).await;
     let (sender, url) = (sender(true), server.url());
     let large = send(&sender, &endpoint(&url, "small", |_| {}), &"x".repeat(2000)).await;
-    assert_eq!((large.result, large.written), (Err(AttemptFailure::Unbuildable), false), "{large:?}");
+    assert_eq!(
+        (large.result, large.written),
+        (Err(AttemptFailure::Unbuildable), false),
+        "{large:?}"
+    );
     assert_eq!(send(&sender, &endpoint(&url, "small", |_| {}), "1").await.result, Ok(200));
     let other = Message { id: MessageId::from_uuid(Uuid::from_u128(8)), ..message(8) };
-    let full = sender.send(&endpoint(&url, "small", |_| {}), &other, Bytes::from_static(b"2"), 1).await;
+    let full =
+        sender.send(&endpoint(&url, "small", |_| {}), &other, Bytes::from_static(b"2"), 1).await;
     assert_eq!(full.result, Ok(503), "{full:?}");
     assert_eq!(full.detail.as_deref(), Some("maximum messages exceeded"));
     let nowhere = send(&sender, &endpoint(&url, "nowhere", |_| {}), "1").await;
     assert_eq!(nowhere.result, Ok(404), "{nowhere:?}");
     let elsewhere = endpoint(&url, "small", |it| {
-        let nats = NatsDestination { subject: "small".into(), jetstream: true, stream: Some("OTHER".into()) };
+        let nats = NatsDestination {
+            subject: "small".into(),
+            jetstream: true,
+            stream: Some("OTHER".into()),
+        };
         it.destination = Some(EndpointDestination::Nats(nats));
     });
     assert_eq!(send(&sender, &elsewhere, "1").await.result, Ok(400));

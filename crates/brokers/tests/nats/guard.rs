@@ -16,11 +16,19 @@ async fn addresses_of_this_machine_and_of_clouds_are_refused_when_saved_and_when
         ("169.254.169.254", true),
         ("[::ffff:169.254.169.254]", true),
     ] {
-        let (sender, to) = (sender(allow_private), endpoint(&format!("nats://{host}:4222"), "a", |_| {}));
+        let (sender, to) =
+            (sender(allow_private), endpoint(&format!("nats://{host}:4222"), "a", |_| {}));
         let refused = sender.check(&to).expect_err(host).to_string();
-        assert!(refused.starts_with("endpoint.url = ") && refused.contains("globally routable"), "{refused}");
+        assert!(
+            refused.starts_with("endpoint.url = ") && refused.contains("globally routable"),
+            "{refused}"
+        );
         let answer = send(&sender, &to, "x").await;
-        assert_eq!((answer.result, answer.written), (Err(AttemptFailure::Egress), false), "{host}: {answer:?}");
+        assert_eq!(
+            (answer.result, answer.written),
+            (Err(AttemptFailure::Egress), false),
+            "{host}: {answer:?}"
+        );
     }
     let named = send(&sender(false), &endpoint("nats://localhost:4222", "a", |_| {}), "x").await;
     assert_eq!(named.result, Err(AttemptFailure::Egress), "{named:?}");
@@ -46,12 +54,15 @@ async fn only_the_usual_port_and_those_of_the_web_are_open() {
 #[tokio::test]
 async fn a_subject_that_commands_the_server_cannot_be_saved() {
     for subject in ["$JS.API.STREAM.DELETE.A", "a b", "a.*", ""] {
-        let flaw = sender(true).check(&endpoint("nats://nats.example", subject, |_| {})).expect_err(subject);
+        let flaw = sender(true)
+            .check(&endpoint("nats://nats.example", subject, |_| {}))
+            .expect_err(subject);
         assert!(flaw.to_string().starts_with("destination.subject = "), "{flaw}");
     }
     let to = endpoint("nats://nats.example", "a", |it| {
         let (subject, stream) = ("a".to_owned(), Some("a.b".to_owned()));
-        it.destination = Some(EndpointDestination::Nats(NatsDestination { subject, jetstream: true, stream }));
+        it.destination =
+            Some(EndpointDestination::Nats(NatsDestination { subject, jetstream: true, stream }));
     });
     assert!(sender(true).check(&to).is_err());
 }

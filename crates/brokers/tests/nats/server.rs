@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -18,7 +19,10 @@ pub(crate) struct NatsServer {
 impl NatsServer {
     /// A server with JetStream and these further lines of configuration; `None` where there is no `nats-server`.
     pub(crate) async fn start(config: &str) -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("stagger-nats-{}", uuid::Uuid::new_v4()));
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("stagger-nats-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a folder for the server");
         Self::start_in(folder, -1, config).await
     }
@@ -41,7 +45,11 @@ impl NatsServer {
             let line = line.unwrap_or_else(|| panic!("nats-server ended:\n{seen}"));
             seen.push_str(&format!("{line}\n"));
             if let Some((_, address)) = line.split_once("Listening for client connections on ") {
-                port = address.rsplit(':').next().and_then(|it| it.trim().parse().ok()).expect("a port");
+                port = address
+                    .rsplit(':')
+                    .next()
+                    .and_then(|it| it.trim().parse().ok())
+                    .expect("a port");
             }
             if line.contains("Server is ready") {
                 break;
@@ -61,6 +69,13 @@ impl NatsServer {
         self.child.kill().await.expect("it was running");
     }
 
+    /// Ends it as an administrator does: it writes down what it knows.
+    pub(crate) async fn stop(&mut self) {
+        let pid = self.child.id().expect("it runs").to_string();
+        Command::new("kill").arg(pid).status().await.expect("there is a kill");
+        self.child.wait().await.expect("it was running");
+    }
+
     /// Starts it again on its port, with its streams and this configuration.
     pub(crate) async fn restart(&mut self, config: &str) {
         _ = self.child.kill().await;
@@ -73,10 +88,12 @@ impl NatsServer {
     /// Makes a stream that takes these subjects; `more` are further members of its configuration.
     pub(crate) async fn stream(&self, name: &str, subjects: &[&str], more: Value) {
         let mut client = RawClient::connect(self.port, "").await;
-        let mut config = serde_json::json!({ "name": name, "subjects": subjects, "storage": "file" });
+        let mut config =
+            serde_json::json!({ "name": name, "subjects": subjects, "storage": "file" });
         let members = more.as_object().expect("an object").clone();
         config.as_object_mut().expect("an object").extend(members);
-        let answer = client.request(&format!("$JS.API.STREAM.CREATE.{name}"), &config.to_string()).await;
+        let answer =
+            client.request(&format!("$JS.API.STREAM.CREATE.{name}"), &config.to_string()).await;
         assert!(answer.get("error").is_none(), "{answer}");
     }
 }
@@ -94,7 +111,8 @@ impl Drop for NatsServer {
 fn program() -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     let folders = path.split(':').chain(["/usr/sbin", "/usr/local/sbin"]);
-    let found = folders.map(|folder| PathBuf::from(folder).join("nats-server")).find(|it| it.is_file());
+    let found =
+        folders.map(|folder| PathBuf::from(folder).join("nats-server")).find(|it| it.is_file());
     if found.is_none() {
         eprintln!("skipped: nats-server is not installed");
     }
@@ -125,7 +143,8 @@ impl RawClient {
     pub(crate) async fn publish(&mut self, subject: &str, headers: &str, payload: &str) {
         let head = format!("NATS/1.0\r\n{headers}\r\n");
         let (head_size, size) = (head.len(), head.len() + payload.len());
-        self.write(&format!("HPUB {subject} {head_size} {size}\r\n{head}{payload}\r\nPING\r\n")).await;
+        self.write(&format!("HPUB {subject} {head_size} {size}\r\n{head}{payload}\r\nPING\r\n"))
+            .await;
         while self.line().await != "PONG" {}
     }
 

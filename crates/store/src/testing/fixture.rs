@@ -7,11 +7,12 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, ChannelName, ClientAuthStyle, ClientIdentity,
-    ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, Endpoint,
-    EndpointAuth, EndpointId, EventFilter, HeaderTemplate, KeyHash, Labels, LinkEnd, Message,
-    MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId, Recovery, Secret,
-    SecretKind, SecretText, Statuses, TraceContext,
+    Application, ApplicationId, AttemptFailure, AwsIdentity, ChannelName, ClientAuthStyle,
+    ClientIdentity, ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
+    DeliveryState, Endpoint, EndpointAuth, EndpointDestination, EndpointId, EventFilter,
+    HeaderTemplate, KeyHash, Labels, LinkEnd, Message, MessageId, NatsDestination, NewMessage,
+    NkeyIdentity, OAuth2Client, Pace, PortalAccess, PortalLinkId, PubSubDestination, Recovery,
+    Secret, SecretKind, SecretText, SqsDestination, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -73,6 +74,7 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         id: ep(n),
         application: app(of),
         url: format!("https://example.com/{n}?a=\"b\""),
+        destination: destination(n),
         description: "two\nlines".into(),
         events: EventFilter::Only(vec![
             "invoice.paid".parse().expect("it is valid"),
@@ -124,10 +126,10 @@ fn filter() -> ContentFilter {
     ContentFilter::parse(&filter).expect("it is valid")
 }
 
-/// Credentials, of another kind for each of four endpoints in a row.
+/// Credentials, of another kind for each of six endpoints in a row.
 fn auth(n: u64) -> EndpointAuth {
     let secret = |text: &str| SecretText::new(format!("{text} hunter2 {n}"));
-    match n % 4 {
+    match n % 6 {
         0 => EndpointAuth::Basic { username: "me".into(), password: secret("\u{e4}") },
         1 => EndpointAuth::OAuth2(OAuth2Client {
             token_url: "https://login.example/token".into(),
@@ -142,7 +144,30 @@ fn auth(n: u64) -> EndpointAuth {
             key: secret("key"),
             ca: Some("another".into()),
         }),
+        3 => EndpointAuth::Aws(AwsIdentity {
+            access_key_id: "AKID".into(),
+            secret_access_key: secret("aws"),
+            session_token: Some(secret("session")),
+        }),
+        4 => EndpointAuth::Nkey(NkeyIdentity { seed: secret("seed"), jwt: Some(secret("jwt")) }),
         _ => EndpointAuth::Bearer { token: secret("token") },
+    }
+}
+
+/// A broker for one of each three endpoints, of another kind for each of three such.
+fn destination(n: u64) -> Option<EndpointDestination> {
+    let text = |text: &str| Some(format!("{text} {n}"));
+    match n % 9 {
+        3 => {
+            Some(EndpointDestination::Sqs(SqsDestination { region: "r".into(), group: text("g") }))
+        }
+        6 => Some(EndpointDestination::PubSub(PubSubDestination { ordering_key: text("k") })),
+        8 => Some(EndpointDestination::Nats(NatsDestination {
+            subject: "a.{event.type}".into(),
+            jetstream: false,
+            stream: text("s"),
+        })),
+        _ => None,
     }
 }
 

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use stagger_scheduler::model::{
-    AwsIdentity, ClientAuthStyle, ClientIdentity, Endpoint, EndpointAuth, NkeyIdentity, OAuth2Client,
-    SecretText,
+    AwsIdentity, ClientAuthStyle, ClientIdentity, Endpoint, EndpointAuth, NkeyIdentity,
+    OAuth2Client, SecretText,
 };
 use url::Url;
 use utoipa::ToSchema;
