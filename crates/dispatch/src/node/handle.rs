@@ -53,6 +53,7 @@ struct Handle {
     status: NodeStatus,
     tasks: NodeTasks,
     changes: Mutex<()>,
+    tenant_destinations: bool,
 }
 
 impl Node {
@@ -94,6 +95,7 @@ impl Node {
             replayer: parts.replayer,
             status: parts.status,
             changes: Mutex::default(),
+            tenant_destinations: options.tenant_destinations,
         };
         Ok(Self { handle: Arc::new(handle) })
     }
@@ -117,6 +119,11 @@ impl Node {
     #[must_use]
     pub fn sender(&self) -> &Sender {
         &self.handle.sender
+    }
+
+    /// Whether applications may set brokers as the destinations of their endpoints.
+    pub(crate) fn allows_tenant_destinations(&self) -> bool {
+        self.handle.tenant_destinations
     }
 
     /// An application, from memory.

@@ -9,6 +9,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use stagger_brokers::Brokers;
 use stagger_dispatch::api::{self, ApiOptions};
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_scheduler::model::KeyHash;
@@ -73,11 +74,19 @@ impl Server {
     }
 
     pub(crate) async fn with(options: ApiOptions) -> Self {
+        Self::start_with(options, NodeOptions::default()).await
+    }
+
+    #[cfg(all(feature = "nats", feature = "pubsub", feature = "sqs"))]
+    pub(crate) async fn with_node(options: NodeOptions) -> Self {
+        Self::start_with(ApiOptions::default(), options).await
+    }
+
+    async fn start_with(options: ApiOptions, node: NodeOptions) -> Self {
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() });
+        let sender = sender.expect("good options").with_destinations(Arc::new(Brokers));
         let store = Arc::new(MemoryStore::default());
-        let node = Node::start(store, sender.expect("good options"), NodeOptions::default())
-            .await
-            .expect("as the API promises");
+        let node = Node::start(store, sender, node).await.expect("as the API promises");
         let options = ApiOptions { admin: Some(KeyHash::of(ADMIN)), ..options };
         let listener =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as the API promises");
