@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stagger::ConfigError;
 use stagger_scheduler::model::{Endpoint, EndpointDestination};
-use stagger_sender::{Destination, Destinations, Sender};
+use stagger_sender::{Destination, Destinations, GuardedNetwork};
 
 /// The brokers whose features this build has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,16 +13,25 @@ pub struct Brokers;
 impl Destinations for Brokers {
     fn prepare(
         &self,
-        sender: &Sender,
+        network: &GuardedNetwork,
         endpoint: &Endpoint,
         destination: &EndpointDestination,
     ) -> Result<Arc<dyn Destination>, ConfigError> {
-        _ = (sender, endpoint);
+        _ = (network, endpoint);
         match destination {
             #[cfg(feature = "nats")]
             EndpointDestination::Nats(settings) => {
-                Ok(Arc::new(crate::nats::NatsPublisher::new(sender, endpoint, settings)?))
+                Ok(Arc::new(crate::nats::NatsPublisher::new(network, endpoint, settings)?))
             }
+            #[cfg(feature = "sqs")]
+            EndpointDestination::Sqs(settings) => {
+                Ok(Arc::new(crate::sqs::SqsPublisher::new(network, endpoint, settings)?))
+            }
+            #[cfg(feature = "pubsub")]
+            EndpointDestination::PubSub(settings) => {
+                Ok(Arc::new(crate::pubsub::PubSubPublisher::new(network, endpoint, settings)?))
+            }
+            #[cfg(not(all(feature = "nats", feature = "sqs", feature = "pubsub")))]
             other => {
                 let kind = other.kind();
                 let bound = format!("a broker of this build; build stagger with --features {kind}");

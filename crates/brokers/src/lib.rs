@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 //!
 //! [`Brokers`] prepares the destinations of endpoints, and a [`Source`] brings messages in. Both reach their broker through
-//! [`stagger_sender::Sender`] only: it resolves names, judges every address by the egress guard, uses the egress proxy, and
+//! [`stagger_sender::GuardedNetwork`] only: it resolves names, judges every address by the egress guard, uses the egress proxy, and
 //! trusts its certificates. No library of a broker dials by itself.
 #![forbid(unsafe_code)]
 
@@ -10,11 +10,19 @@ mod brokers;
 mod idle;
 #[cfg(feature = "nats")]
 mod nats;
+#[cfg(feature = "pubsub")]
+mod pubsub;
 #[cfg(feature = "nats")]
 mod refusal;
 mod source;
+#[cfg(feature = "sqs")]
+mod sqs;
 
 pub use brokers::Brokers;
 #[cfg(feature = "nats")]
 pub use nats::{NatsSource, NatsSourceSettings};
+#[cfg(feature = "pubsub")]
+pub use pubsub::{PubSubSource, PubSubSourceSettings};
 pub use source::{Arrival, Disposition, Receipt, Source, SourceFailure};
+#[cfg(feature = "sqs")]
+pub use sqs::{AwsCredentials, SqsSource, SqsSourceSettings};

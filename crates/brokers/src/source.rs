@@ -47,7 +47,21 @@ impl Arrival {
 
 /// The name by which the broker knows one delivery of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Receipt(pub(crate) String);
+pub struct Receipt(String);
+
+impl Receipt {
+    /// The receipt with this text, which only its broker understands.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
 
 /// What became of a message.
 #[derive(Clone, Debug)]
@@ -65,7 +79,9 @@ pub enum Disposition {
 pub struct SourceFailure(String);
 
 impl SourceFailure {
-    pub(crate) fn new(why: impl fmt::Display) -> Self {
+    /// A failure with its reason.
+    #[must_use]
+    pub fn new(why: impl fmt::Display) -> Self {
         Self(why.to_string())
     }
 }

@@ -12,6 +12,7 @@ pub mod observe;
 pub mod oidc;
 mod random;
 pub mod server;
+mod sources;
 pub mod ui;
 
 pub use random::IdGenerator;

@@ -10,6 +10,8 @@ use axum::Router;
 use axum::middleware::map_response;
 use axum::response::Response;
 use http::header::{HeaderValue, STRICT_TRANSPORT_SECURITY};
+use stagger::{Sleep, Span, TokioTime};
+use stagger_brokers::Brokers;
 use stagger_sender::{EgressProxy, SendOptions, Sender};
 use stagger_store::{
     DeliveryStore, MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore,
@@ -27,8 +29,12 @@ use crate::node::{Node, NodeOptions, SharedBudgets};
 use crate::observe::MetricsExport;
 #[cfg(feature = "oidc")]
 use crate::oidc::Oidc;
+use crate::sources::RunningSources;
 use crate::ui::UiOptions;
 use crate::{Error, api, observe, ui};
+
+/// The longest time for which a shutdown waits for messages that sources have received: a commit, and an answer of the broker.
+const SOURCE_GRACE: Span = Span::from_secs(10);
 
 /// A node with its HTTP server: it accepts, delivers, and shows its state.
 #[derive(Debug)]
@@ -36,6 +42,7 @@ pub struct NodeServer {
     edge: HttpEdge,
     address: SocketAddr,
     node: Node,
+    sources: RunningSources,
     admin: AdminKey,
     config: Config,
     /// Metrics are exported until this is dropped.
@@ -56,7 +63,7 @@ impl NodeServer {
             TcpListener::bind(config.listen).await.map_err(|e| cannot_listen(&config, &e))?;
         let address = listener.local_addr().map_err(|error| cannot_listen(&config, &error))?;
         let (admin, operators) = (admin_key(&config)?, operators(&config)?);
-        let sender = Sender::new(send_options(&config)?)?;
+        let sender = Sender::new(send_options(&config)?)?.with_destinations(Arc::new(Brokers));
         let metrics = observe::init_metrics()?;
         let options = NodeOptions { address: Some(address), ..config.node };
         let budgets = budgets(&config).await?;
@@ -70,10 +77,12 @@ impl NodeServer {
         let routes = routes(&node, (&admin, operators), &config, address)?
             .merge(observe::metrics_route(metrics, node.clone()));
         let edge = HttpEdge::new(listener, routes, connections);
+        let sources = RunningSources::start(&node, &config.sources, config.max_payload)?;
         Ok(Self {
             edge,
             address,
             node,
+            sources,
             admin,
             config,
             #[cfg(feature = "otel")]
@@ -110,11 +119,16 @@ impl NodeServer {
             stop.await;
             stopping.send_replace(true);
         };
-        let node = self.node.clone();
+        let (node, sources) = (self.node.clone(), self.sources);
         let grace = self.config.grace;
         let mut draining = pin!(async {
             // It fails when the sender is gone, and that is after it has been told.
             _ = stopped.wait_for(|stopped| *stopped).await;
+            // A source that does not end in time is cut off: what it has not settled comes again.
+            tokio::select! {
+                () = sources.stop() => {}
+                () = TokioTime.sleep(grace.min(SOURCE_GRACE)) => {}
+            }
             node.shutdown(grace).await;
         });
         // Draining ends the dispatcher: a client that keeps its connection open must not hold it up, and

@@ -14,8 +14,8 @@ use tokio_rustls::TlsConnector;
 use crate::address::{Address, Host};
 use crate::connection::ByteStream;
 use crate::dial::{ConnectPhase, secure};
+use crate::network::GuardedNetwork;
 use crate::send_failure::SendFailure;
-use crate::sender::Sender;
 use crate::tls::without_protocols;
 
 /// A stream of bytes to a broker, over TCP or TLS, and through the egress proxy if there is one.
@@ -88,7 +88,7 @@ impl std::fmt::Debug for BrokerAddress {
     }
 }
 
-impl Sender {
+impl GuardedNetwork {
     /// Reads the address of a broker from the endpoint's `url`; `schemes` are those of its protocol, each with whether it asks
     /// for TLS. Besides the ports that are open for HTTP, `usual` ones are, unless the operator has named others; the
     /// first is the default.
@@ -103,6 +103,10 @@ impl Sender {
     ) -> Result<BrokerAddress, ConfigError> {
         let address = Address::of_broker(&endpoint.url, schemes, (&self.ports, usual))?;
         let tls = match &endpoint.auth {
+            Some(EndpointAuth::Mtls(_)) if address.tls_name.is_none() => {
+                let bound = "used with a url of TLS: there is no certificate without it";
+                return Err(ConfigError::new("auth", "mtls", bound));
+            }
             Some(EndpointAuth::Mtls(identity)) => {
                 without_protocols(&self.dialer.roots.with_identity(identity)?)
             }

@@ -5,18 +5,18 @@ use http::header::{AUTHORIZATION, HOST, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use http_body_util::Full;
 use stagger::{ConfigError, Hint};
-use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint};
+use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint, EndpointAuth};
 
 use crate::address::Address;
 use crate::connection::{Connection, Lost};
 use crate::credentials::Credentials;
 use crate::dial::ConnectPhase;
 use crate::header::AGENT;
+use crate::network::GuardedNetwork;
 use crate::reply::hint;
-use crate::request::Written;
 use crate::send_failure::SendFailure;
-use crate::sender::{Sender, midway};
 use crate::token_fetch::fetch_token;
+use crate::written::Written;
 
 /// The address of a broker's HTTP interface, and the credentials of HTTP that it gets, if any.
 #[derive(Debug)]
@@ -54,14 +54,21 @@ impl HttpAddress {
         &self.address.host_header
     }
 
-    /// The path and the query.
+    /// The same server, at the path `/`.
+    #[must_use]
+    pub fn at_root(mut self) -> Self {
+        self.address.target = http::Uri::from_static("/");
+        self
+    }
+
+    /// The path.
     #[must_use]
     pub fn path(&self) -> &str {
         self.address.target.path()
     }
 }
 
-impl Sender {
+impl GuardedNetwork {
     /// Reads the address of a broker's HTTP interface from the endpoint's `url`, and its credentials if they are those of
     /// HTTP.
     ///
@@ -70,10 +77,18 @@ impl Sender {
     pub fn http_address(&self, endpoint: &Endpoint) -> Result<HttpAddress, ConfigError> {
         let address = Address::read(&endpoint.url, &self.ports)?;
         let credentials = match &endpoint.auth {
-            Some(stagger_scheduler::model::EndpointAuth::Aws(_)) => Credentials::None,
+            Some(EndpointAuth::Aws(_)) => Credentials::None,
             _ => Credentials::new(endpoint, self.credential_rules())?,
         };
         Ok(HttpAddress { address, credentials })
+    }
+
+    /// Checks the address of a broker's HTTP interface before it is saved. Names are resolved at each call.
+    ///
+    /// # Errors
+    /// `endpoint.url` with the bound it breaks.
+    pub fn check_http(&self, url: &str) -> Result<(), ConfigError> {
+        Address::parse(url, self.dialer.guard, &self.ports).map(|_| ())
     }
 
     /// Calls a broker with `POST`. A token that it refuses is replaced once, unless it was just fetched.
@@ -167,5 +182,13 @@ impl Sender {
             self.pool.put(&to.address.origin, connection).await;
         }
         Ok(HttpReply { status: head.status, body, hint: hint(head.status, &head.headers) })
+    }
+}
+
+/// A request that broke off after its first byte was written.
+pub(crate) fn midway(error: Option<hyper::Error>) -> SendFailure {
+    match error {
+        Some(error) => SendFailure::by(AttemptFailure::Transport, &error),
+        None => SendFailure::new(AttemptFailure::Transport, "the connection was closed"),
     }
 }

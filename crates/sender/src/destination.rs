@@ -13,14 +13,14 @@ use stagger_scheduler::model::{
 };
 
 use crate::header;
-use crate::request::Written;
+use crate::network::GuardedNetwork;
 use crate::send_failure::{SendFailure, bounded};
-use crate::sender::Sender;
 use crate::signer::Signer;
+use crate::written::Written;
 
 /// One broker as the destination of one endpoint, prepared for many attempts.
 ///
-/// An attempt reaches the broker through the [`Sender`] only, so that the egress guard judges every address, also one that
+/// An attempt reaches the broker through the [`GuardedNetwork`] only, so that the egress guard judges every address, also one that
 /// the broker names itself.
 #[async_trait]
 pub trait Destination: fmt::Debug + Send + Sync {
@@ -28,7 +28,7 @@ pub trait Destination: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// `endpoint.url` with the bound it breaks.
-    fn check(&self, sender: &Sender) -> Result<(), ConfigError>;
+    fn check(&self, network: &GuardedNetwork) -> Result<(), ConfigError>;
 
     /// Makes one attempt: publishes the message, and waits until the broker has taken it. It is dropped when the time of the
     /// attempt is over. [`Written::begin`] is called before the first byte that may publish the message.
@@ -37,7 +37,7 @@ pub trait Destination: fmt::Debug + Send + Sync {
     /// There is no answer of the broker, or the message cannot be published at all.
     async fn attempt(
         &self,
-        sender: &Sender,
+        network: &GuardedNetwork,
         outgoing: &Outgoing<'_>,
         written: &Written,
     ) -> Result<DestinationReply, SendFailure>;
@@ -51,7 +51,7 @@ pub trait Destinations: fmt::Debug + Send + Sync {
     /// A setting with the bound it breaks; a kind of broker that the program was built without.
     fn prepare(
         &self,
-        sender: &Sender,
+        network: &GuardedNetwork,
         endpoint: &Endpoint,
         destination: &EndpointDestination,
     ) -> Result<Arc<dyn Destination>, ConfigError>;

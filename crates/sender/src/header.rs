@@ -4,6 +4,8 @@ use http::{HeaderName, HeaderValue};
 use stagger::ConfigError;
 use stagger_scheduler::model::{HeaderTemplate, Message};
 
+/// The `User-Agent`.
+pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 /// Headers that one endpoint may want; with the longest values they fill the head that most servers
 /// take.
 pub const MAX_HEADERS: usize = 32;
@@ -11,9 +13,6 @@ pub const MAX_HEADERS: usize = 32;
 const MAX_NAME: usize = 128;
 /// Longest value before filling in, in bytes: a bearer token with room to spare.
 const MAX_VALUE: usize = 4096;
-
-/// The `User-Agent`.
-pub(crate) const AGENT: &str = concat!("stagger/", env!("CARGO_PKG_VERSION"));
 
 /// Headers that frame the request or speak for the dispatcher; `content-type` is the message's own,
 /// and nothing unpacks a reply that `accept-encoding` asked for.

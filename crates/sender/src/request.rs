@@ -1,8 +1,6 @@
 //! An endpoint made ready to be sent to, and the request of one attempt.
 
-use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
@@ -112,58 +110,6 @@ fn value(text: String) -> Result<HeaderValue, SendFailure> {
     HeaderValue::from_maybe_shared(Bytes::from(text)).map_err(|_| {
         SendFailure::new(AttemptFailure::Unbuildable, "a header value with control characters")
     })
-}
-
-/// The permission of one attempt to write its request, and whether it has used it.
-///
-/// It can be read after the attempt was dropped in the middle.
-#[derive(Default)]
-pub struct Written {
-    yes: AtomicBool,
-    permission: Option<Permission>,
-}
-
-type Permission = Box<dyn Fn() -> bool + Send + Sync>;
-
-impl Written {
-    /// An attempt that asks `permission` right before its request is written, and is not made where
-    /// that answers false: the lease of its node may have ended while it connected.
-    #[must_use]
-    pub fn permitted_by(permission: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        Self { yes: AtomicBool::new(false), permission: Some(Box::new(permission)) }
-    }
-
-    /// Called before the first byte of a request is handed to its connection.
-    ///
-    /// # Errors
-    /// The lease of the node has ended: the attempt must not be made.
-    pub fn begin(&self) -> Result<(), SendFailure> {
-        if self.permission.as_ref().is_some_and(|permission| !permission()) {
-            return Err(SendFailure::new(
-                AttemptFailure::Stopped,
-                "the lease of the node has ended",
-            ));
-        }
-        self.set(true);
-        Ok(())
-    }
-
-    // Relaxed, because the attempt and the later reader are one task.
-    pub(crate) fn set(&self, yes: bool) {
-        self.yes.store(yes, Ordering::Relaxed);
-    }
-
-    /// Whether the receiver may have seen a part of the request.
-    #[must_use]
-    pub fn get(&self) -> bool {
-        self.yes.load(Ordering::Relaxed)
-    }
-}
-
-impl fmt::Debug for Written {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Written").field("yes", &self.yes).finish_non_exhaustive()
-    }
 }
 
 /// An endpoint made ready to be sent to: its URL, headers and keys are read once, for all attempts

@@ -13,23 +13,25 @@ use stagger_scheduler::model::{
 };
 
 use crate::address::{Address, Ports};
+use crate::call::midway;
 use crate::connection::{Connection, Lost, within};
-use crate::credentials::{CertificateCredentials, CredentialRules, Credentials, TokenClient};
+use crate::credentials::{CertificateCredentials, Credentials, TokenClient};
 use crate::destination::{Destinations, Publisher};
 use crate::dial::{ConnectPhase, Dialer, SendOptions};
 use crate::guard::EgressGuard;
 use crate::handshake;
 use crate::handshake::{HANDSHAKE_TIME, HandshakeAnswer, HandshakeClient};
 use crate::header::{MAX_HEADERS, check_header};
-use crate::pool::ConnectionPool;
+use crate::network::GuardedNetwork;
 use crate::reply::{hint, not_followed};
-use crate::request::{Post, Ready, Target, Written};
+use crate::request::{Post, Ready, Target};
 use crate::resolver::{LookupTurns, Resolve, SystemResolver};
 use crate::send_failure::{SendFailure, bounded};
 use crate::signer::Signer;
 use crate::tls::TlsRoots;
 use crate::token_cache::AccessToken;
 use crate::token_fetch::fetch_token;
+use crate::written::Written;
 
 /// Makes attempts over pooled connections, through the egress guard. Clones share the pool.
 ///
@@ -38,9 +40,7 @@ use crate::token_fetch::fetch_token;
 /// address that was checked then.
 #[derive(Clone)]
 pub struct Sender {
-    pub(crate) dialer: Dialer,
-    pub(crate) ports: Arc<Ports>,
-    pub(crate) pool: Arc<ConnectionPool>,
+    network: GuardedNetwork,
     destinations: Option<Arc<dyn Destinations>>,
     /// Its name in handshakes.
     origin: Option<Arc<str>>,
@@ -78,7 +78,8 @@ impl Sender {
         let dialer = Dialer { guard, resolver, turns, roots, proxy };
         let ports = Arc::new(Ports::new(&options.ports, options.allow_private));
         let origin = options.origin.map(Arc::from);
-        Ok(Self { dialer, ports, pool: Arc::default(), destinations: None, origin })
+        let network = GuardedNetwork { dialer, ports, pool: Arc::default() };
+        Ok(Self { network, destinations: None, origin })
     }
 
     /// The same with the brokers that endpoints may have as their destinations.
@@ -93,7 +94,7 @@ impl Sender {
     /// # Errors
     /// `endpoint.url` with the bound it breaks.
     pub fn check_url(&self, url: &str) -> Result<(), ConfigError> {
-        Address::parse(url, self.dialer.guard, &self.ports).map(|_| ())
+        Address::parse(url, self.network.dialer.guard, &self.network.ports).map(|_| ())
     }
 
     /// Checks all of an endpoint that an attempt depends on, before it is saved: URL, headers and how
@@ -121,13 +122,13 @@ impl Sender {
     /// `auth`, or a part of it such as `auth.token_url`, with the bound it breaks; no secret is repeated.
     pub fn check_auth(&self, endpoint: &Endpoint) -> Result<(), ConfigError> {
         match &endpoint.destination {
-            None => _ = Credentials::new(endpoint, self.credential_rules())?,
+            None => _ = Credentials::new(endpoint, self.network.credential_rules())?,
             Some(destination) => {
                 let publisher = self.publisher(endpoint, destination)?;
-                publisher.destination.check(self)?;
+                publisher.destination.check(&self.network)?;
             }
         }
-        Credentials::check_server(endpoint, self.dialer.guard, &self.ports)
+        Credentials::check_server(endpoint, self.network.dialer.guard, &self.network.ports)
     }
 
     /// Checks before it is saved that an endpoint which wants a handshake can be asked: that this sender has a name.
@@ -142,7 +143,7 @@ impl Sender {
     #[must_use]
     pub fn prepare(&self, endpoint: &Endpoint) -> Target {
         match &endpoint.destination {
-            None => Target::new(endpoint, self.credential_rules(), self.origin.as_ref()),
+            None => Target::new(endpoint, self.network.credential_rules(), self.origin.as_ref()),
             Some(destination) => Target::of_broker(endpoint, self.publisher(endpoint, destination)),
         }
     }
@@ -157,11 +158,13 @@ impl Sender {
             ConfigError::new("destination.type", destination.kind(), bound)
         };
         let destinations = self.destinations.as_ref().ok_or_else(unknown)?;
-        Publisher::new(endpoint, destinations.prepare(self, endpoint, destination)?)
+        Publisher::new(endpoint, destinations.prepare(&self.network, endpoint, destination)?)
     }
 
-    pub(crate) fn credential_rules(&self) -> CredentialRules<'_> {
-        CredentialRules { ports: &self.ports, roots: &self.dialer.roots }
+    /// The network as attempts use it, for the sources of a broker.
+    #[must_use]
+    pub const fn network(&self) -> &GuardedNetwork {
+        &self.network
     }
 
     /// Makes one attempt: never longer than the endpoint's timeout, never an error; whatever happens
@@ -276,7 +279,7 @@ impl Sender {
         let (head, body) = response.into_parts();
         let (_, ended) = connection.read(body, HANDSHAKE_TIME).await;
         if ended {
-            self.pool.put(&to.pool_key, connection).await;
+            self.network.pool.put(&to.pool_key, connection).await;
         }
         let answer = client.read(head.status, &head.headers);
         let hint = hint(head.status, &head.headers);
@@ -298,7 +301,8 @@ impl Sender {
         };
         let started = TokioTime.now();
         let outgoing = publisher.outgoing((message, payload), numbered);
-        let reply = within(timeout, publisher.destination.attempt(self, &outgoing, written)).await;
+        let reply =
+            within(timeout, publisher.destination.attempt(&self.network, &outgoing, written)).await;
         let latency = TokioTime.now().since(started);
         match reply {
             Some(Ok(reply)) => reply.into_answer(latency),
@@ -345,7 +349,7 @@ impl Sender {
         phase: &mut ConnectPhase,
     ) -> Result<AccessToken, SendFailure> {
         *phase = ConnectPhase::Token;
-        let fetch = || fetch_token(&self.dialer, client, to.application);
+        let fetch = || fetch_token(&self.network.dialer, client, to.application);
         let token = client.cache.get(fetch).await;
         *phase = ConnectPhase::Reply;
         token
@@ -361,7 +365,7 @@ impl Sender {
     ) -> Result<OpenReply, SendFailure> {
         let begin = || written.map_or(Ok(()), Written::begin);
         let unsent = || written.into_iter().for_each(|written| written.set(false));
-        if let Some(mut connection) = self.pool.take(&to.pool_key).await {
+        if let Some(mut connection) = self.network.pool.take(&to.pool_key).await {
             let request = request()?;
             begin()?;
             match connection.exchange(request).await {
@@ -374,9 +378,10 @@ impl Sender {
         }
         let tls = match &to.credentials {
             Credentials::Certificate(CertificateCredentials { connector, .. }) => connector,
-            _ => self.dialer.roots.plain(),
+            _ => self.network.dialer.roots.plain(),
         };
-        let mut connection = self.dialer.dial((&to.address, to.application), tls, phase).await?;
+        let mut connection =
+            self.network.dialer.dial((&to.address, to.application), tls, phase).await?;
         let request = request()?;
         begin()?;
         match connection.exchange(request).await {
@@ -401,7 +406,7 @@ impl Sender {
         let (head, body) = response.into_parts();
         let (reply, ended) = connection.read(body, end.since(TokioTime.now())).await;
         if ended {
-            self.pool.put(&to.pool_key, connection).await;
+            self.network.pool.put(&to.pool_key, connection).await;
         }
         let detail = note.map(|note| bounded(&note));
         let detail = detail.or_else(|| not_followed(head.status, &head.headers));
@@ -414,14 +419,11 @@ impl Sender {
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { dialer, ports, pool, destinations, origin } = self;
         f.debug_struct("Sender")
-            .field("guard", &dialer.guard)
-            .field("ports", ports)
-            .field("pool", pool)
-            .field("destinations", destinations)
-            .field("origin", origin)
-            .finish_non_exhaustive()
+            .field("network", &self.network)
+            .field("destinations", &self.destinations)
+            .field("origin", &self.origin)
+            .finish()
     }
 }
 
@@ -433,13 +435,6 @@ fn failed(send_failure: SendFailure, latency: Span) -> AttemptAnswer {
         hint,
         latency,
         ..AttemptAnswer::not_made()
-    }
-}
-
-pub(crate) fn midway(error: Option<hyper::Error>) -> SendFailure {
-    match error {
-        Some(error) => SendFailure::by(AttemptFailure::Transport, &error),
-        None => SendFailure::new(AttemptFailure::Transport, "the connection was closed"),
     }
 }
 

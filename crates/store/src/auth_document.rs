@@ -130,3 +130,22 @@ impl From<AuthDocument> for EndpointAuth {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_brokers_come_back_as_they_were_written() {
+        let secret = |text: &str| SecretText::new(text);
+        let (access_key_id, secret_access_key) = ("AKID".to_owned(), secret("s"));
+        let aws =
+            AwsIdentity { access_key_id, secret_access_key, session_token: Some(secret("t")) };
+        let nkey = NkeyIdentity { seed: secret("SU"), jwt: None };
+        for auth in [EndpointAuth::Aws(aws), EndpointAuth::Nkey(nkey)] {
+            let text = serde_json::to_string(&AuthDocument::from(auth.clone())).unwrap();
+            let read: AuthDocument = serde_json::from_str(&text).unwrap();
+            assert_eq!(EndpointAuth::from(read), auth);
+        }
+    }
+}

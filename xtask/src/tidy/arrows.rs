@@ -23,6 +23,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("stagger-scheduler", &["stagger-core"]),
     ("stagger-store", &["stagger-core", "stagger", "stagger-scheduler"]),
     ("stagger-sender", &["stagger-core", "stagger", "stagger-scheduler"]),
+    ("stagger-brokers", &["stagger-core", "stagger", "stagger-scheduler", "stagger-sender"]),
     (
         "stagger-proxy",
         &["stagger-core", "stagger", "stagger-redis", "stagger-sender", "stagger-text"],
@@ -36,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "stagger-scheduler",
             "stagger-store",
             "stagger-sender",
+            "stagger-brokers",
             "stagger-text",
         ],
     ),

@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::BytesMut;
 use serde_json::json;
 use stagger_scheduler::model::{ApplicationId, AttemptFailure};
-use stagger_sender::{BrokerAddress, BrokerStream, SendFailure, Sender};
+use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 use super::credentials::NatsCredentials;
@@ -34,11 +34,11 @@ impl NatsConnection {
     /// # Errors
     /// No connection; the server refuses the credentials; it is no NATS server.
     pub(super) async fn open(
-        sender: &Sender,
+        network: &GuardedNetwork,
         (to, of): (&BrokerAddress, ApplicationId),
         credentials: &NatsCredentials,
     ) -> Result<Self, Refusal> {
-        let stream = sender.connect_broker(to, of).await?;
+        let stream = network.connect_broker(to, of).await?;
         let (buffer, info, inbox) = (BytesMut::new(), ServerInfo::default(), inbox()?);
         let mut connection = Self { stream, buffer, info, inbox, asked: 0 };
         let ServerOp::Info(info) = connection.next_op().await? else {
@@ -50,7 +50,7 @@ impl NatsConnection {
         if !connection.buffer.is_empty() {
             return Err(not_nats().into());
         }
-        connection.stream = sender.secure_broker(to, connection.stream).await?;
+        connection.stream = network.secure_broker(to, connection.stream).await?;
         let options = credentials.connect_options(&info)?;
         connection.info = info;
         let text =

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use stagger::ConfigError;
 use stagger_scheduler::model::{AttemptFailure, Endpoint, NatsDestination};
 use stagger_sender::{
-    BrokerAddress, Destination, DestinationReply, Outgoing, SendFailure, Sender, Written,
+    BrokerAddress, Destination, DestinationReply, GuardedNetwork, Outgoing, SendFailure, Written,
 };
 
 use super::connection::{NatsConnection, head};
@@ -44,7 +44,7 @@ impl NatsPublisher {
     /// # Errors
     /// `destination`, `endpoint.url` or `auth` with the bound it breaks.
     pub(crate) fn new(
-        sender: &Sender,
+        network: &GuardedNetwork,
         endpoint: &Endpoint,
         settings: &NatsDestination,
     ) -> Result<Self, ConfigError> {
@@ -60,7 +60,7 @@ impl NatsPublisher {
             let bound = "the name of a stream, without blanks and full stops";
             return Err(ConfigError::new("destination.stream", stream, bound));
         }
-        let address = sender.broker_address(endpoint, SCHEMES, PORTS)?;
+        let address = network.broker_address(endpoint, SCHEMES, PORTS)?;
         let credentials = NatsCredentials::new(endpoint.auth.as_ref())?;
         Ok(Self {
             settings: settings.clone(),
@@ -72,7 +72,7 @@ impl NatsPublisher {
 
     async fn connection(
         &self,
-        sender: &Sender,
+        network: &GuardedNetwork,
         outgoing: &Outgoing<'_>,
     ) -> Result<NatsConnection, Refusal> {
         while let Some(mut idle) = self.idle.take() {
@@ -81,12 +81,12 @@ impl NatsPublisher {
             }
         }
         let to = (&self.address, outgoing.application());
-        NatsConnection::open(sender, to, &self.credentials).await
+        NatsConnection::open(network, to, &self.credentials).await
     }
 
     async fn publish(
         &self,
-        sender: &Sender,
+        network: &GuardedNetwork,
         outgoing: &Outgoing<'_>,
         written: &Written,
     ) -> Result<DestinationReply, Refusal> {
@@ -95,7 +95,7 @@ impl NatsPublisher {
             let detail = format!("{subject} is no subject that can be published to");
             return Err(unbuildable(detail).into());
         }
-        let mut connection = self.connection(sender, outgoing).await?;
+        let mut connection = self.connection(network, outgoing).await?;
         let mut headers = outgoing.headers()?;
         headers.push(("Nats-Msg-Id".to_owned(), outgoing.message().id.to_string()));
         let stream = self.settings.stream.clone().filter(|_| self.settings.jetstream);
@@ -146,17 +146,17 @@ impl NatsPublisher {
 
 #[async_trait]
 impl Destination for NatsPublisher {
-    fn check(&self, sender: &Sender) -> Result<(), ConfigError> {
-        sender.check_broker(&self.address)
+    fn check(&self, network: &GuardedNetwork) -> Result<(), ConfigError> {
+        network.check_broker(&self.address)
     }
 
     async fn attempt(
         &self,
-        sender: &Sender,
+        network: &GuardedNetwork,
         outgoing: &Outgoing<'_>,
         written: &Written,
     ) -> Result<DestinationReply, SendFailure> {
-        self.publish(sender, outgoing, written).await.or_else(Refusal::into_reply)
+        self.publish(network, outgoing, written).await.or_else(Refusal::into_reply)
     }
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::json;
 use stagger::{ConfigError, Sleep, Span, TokioTime};
 use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth, EndpointId};
-use stagger_sender::{BrokerAddress, Sender};
+use stagger_sender::{BrokerAddress, GuardedNetwork};
 
 use super::connection::NatsConnection;
 use super::credentials::NatsCredentials;
@@ -49,7 +49,7 @@ pub struct NatsSourceSettings {
 /// A consumer that all nodes with the same settings share.
 #[derive(Debug)]
 pub struct NatsSource {
-    sender: Sender,
+    network: GuardedNetwork,
     settings: NatsSourceSettings,
     address: BrokerAddress,
     credentials: NatsCredentials,
@@ -74,7 +74,7 @@ impl NatsSource {
     ///
     /// # Errors
     /// A setting with the bound it breaks.
-    pub fn new(sender: Sender, settings: NatsSourceSettings) -> Result<Self, ConfigError> {
+    pub fn new(network: GuardedNetwork, settings: NatsSourceSettings) -> Result<Self, ConfigError> {
         for (field, name) in
             [("source.stream", &settings.stream), ("source.consumer", &settings.consumer)]
         {
@@ -95,15 +95,15 @@ impl NatsSource {
                 stagger::Instant::ORIGIN,
             )
         };
-        let address = sender.broker_address(&endpoint, SCHEMES, PORTS)?;
-        sender.check_broker(&address)?;
+        let address = network.broker_address(&endpoint, SCHEMES, PORTS)?;
+        network.check_broker(&address)?;
         let credentials = NatsCredentials::new(settings.auth.as_ref())?;
-        Ok(Self { sender, settings, address, credentials, connection: None })
+        Ok(Self { network, settings, address, credentials, connection: None })
     }
 
     async fn open(&mut self) -> Result<NatsConnection, Refusal> {
         let to = (&self.address, no_application());
-        let mut connection = NatsConnection::open(&self.sender, to, &self.credentials).await?;
+        let mut connection = NatsConnection::open(&self.network, to, &self.credentials).await?;
         let NatsSourceSettings { stream, consumer, subject, .. } = &self.settings;
         let known = format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}");
         match read(&connection.request(&known, "").await?) {
@@ -176,7 +176,8 @@ impl NatsSource {
             }
         };
         // The server confirms it, so that a message is not forgotten by this node and remembered by the other side.
-        within(ANSWER, async { connection.request(&receipt.0, &answer).await.map(|_| ()) }).await?;
+        within(ANSWER, async { connection.request(receipt.as_str(), &answer).await.map(|_| ()) })
+            .await?;
         self.connection = Some(connection);
         Ok(())
     }
@@ -211,7 +212,7 @@ fn arrival(message: NatsMessage) -> Option<Arrival> {
         id,
         headers: message.headers,
         payload: message.payload,
-        receipt: Receipt(reply),
+        receipt: Receipt::new(reply),
     })
 }
 

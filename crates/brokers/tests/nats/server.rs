@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -18,7 +19,10 @@ pub(crate) struct NatsServer {
 impl NatsServer {
     /// A server with JetStream and these further lines of configuration; `None` where there is no `nats-server`.
     pub(crate) async fn start(config: &str) -> Option<Self> {
-        let folder = std::env::temp_dir().join(format!("stagger-nats-{}", uuid::Uuid::new_v4()));
+        static STARTED: AtomicUsize = AtomicUsize::new(0);
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("stagger-nats-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).expect("a folder for the server");
         Self::start_in(folder, -1, config).await
     }
@@ -63,6 +67,13 @@ impl NatsServer {
     /// Kills it, as a machine that fails does.
     pub(crate) async fn kill(&mut self) {
         self.child.kill().await.expect("it was running");
+    }
+
+    /// Ends it as an administrator does: it writes down what it knows.
+    pub(crate) async fn stop(&mut self) {
+        let pid = self.child.id().expect("it runs").to_string();
+        Command::new("kill").arg(pid).status().await.expect("there is a kill");
+        self.child.wait().await.expect("it was running");
     }
 
     /// Starts it again on its port, with its streams and this configuration.

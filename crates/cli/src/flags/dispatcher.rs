@@ -115,6 +115,10 @@ pub(crate) struct ServeFlags {
     #[arg(long)]
     allow_private: bool,
 
+    /// Let applications set brokers as the destinations of their endpoints
+    #[arg(long)]
+    tenant_destinations: bool,
+
     /// Ports that endpoints may have, with commas between them [80,443,8443]
     #[arg(long, value_name = "PORTS")]
     ports: Option<String>,
@@ -259,6 +263,7 @@ impl ServeFlags {
             ("store", "memory", self.memory),
             ("migrate", "true", self.migrate),
             ("allow_private", "true", self.allow_private),
+            ("tenant_destinations", "true", self.tenant_destinations),
         ];
         let valued = valued.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
         let switched = switched.into_iter().filter(|(.., on)| *on).map(|(key, to, _)| (key, to));

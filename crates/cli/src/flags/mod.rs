@@ -33,5 +33,6 @@ pub(crate) use storm::{StormFlags, StormFormat};
 pub(crate) use tune::{TuneFlags, TuneFormat};
 pub(crate) use watch::{WatchFlags, WatchFormat};
 pub(crate) use webhooks::{
-    ApiFlags, CreateFlags, DeliveryFilterFlags, KeysCommand, ListFlags, ListKind, ListenFlags, MessageExportFlags, NewKeyFlags, NewKind, WebhooksCommand, WebhooksFlags, WebhooksFormat,
+    ApiFlags, CreateFlags, DeliveryFilterFlags, KeysCommand, ListFlags, ListKind, ListenFlags,
+    MessageExportFlags, NewKeyFlags, NewKind, WebhooksCommand, WebhooksFlags, WebhooksFormat,
 };

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 33] = [
-pub(crate) const COMMANDS: [&str; 36] = [
+pub(crate) const COMMANDS: [&str; 37] = [
     "demo",
     "storm",
     "tune",

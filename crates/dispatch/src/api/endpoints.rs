@@ -8,7 +8,7 @@ use http::StatusCode;
 use http::header::CACHE_CONTROL;
 use stagger::breaker::BreakerPlan;
 use stagger::{Instant, Span};
-use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointId, Pace};
+use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointDestination, EndpointId, Pace};
 use stagger_sender::{public_key_text, secret_text};
 use stagger_store::Cursor;
 use uuid::Uuid;
@@ -24,6 +24,7 @@ use super::wire::{
 };
 use super::{body, openapi};
 use crate::Error;
+use crate::node::Node;
 
 /// Most endpoints of an application: each message is written once for each of them.
 pub(super) const MAX_ENDPOINTS: usize = 1_000;
@@ -56,7 +57,7 @@ pub(super) async fn create_endpoint(
     let endpoint =
         settings.create(place(&api, EndpointId::from_uuid(api.new_id()?), tenant.id()))?;
     if !tenant.by_operator {
-        check_own(&endpoint, None)?;
+        check_own(api.node(), &endpoint, None)?;
     }
     let _changing = api.changing().await;
     if api.node().endpoints(tenant.id()).len() >= MAX_ENDPOINTS {
@@ -126,7 +127,7 @@ pub(super) async fn change_endpoint(
     let settings: EndpointSettings = body::patched(&EndpointSettings::of(&old), &patch)?;
     let endpoint = settings.replace(&old, place(&api, old.id, old.application))?;
     if !own.tenant.by_operator {
-        check_own(&endpoint, Some(&old))?;
+        check_own(api.node(), &endpoint, Some(&old))?;
     }
     api.node().put_endpoint(endpoint.clone()).await?;
     Ok(axum::Json(view(&api, &endpoint).await))
@@ -136,12 +137,38 @@ pub(super) async fn change_endpoint(
 ///
 /// # Errors
 /// A setting that is out of them, and not as it was in `old`.
-pub(super) fn check_own(endpoint: &Endpoint, old: Option<&Endpoint>) -> Result<(), Error> {
+pub(super) fn check_own(
+    node: &Node,
+    endpoint: &Endpoint,
+    old: Option<&Endpoint>,
+) -> Result<(), Error> {
+    check_destination(node, endpoint, old)?;
     check_concurrency(
         endpoint,
         old.map_or(Pace::default().concurrency, |old| old.pace.concurrency),
     )?;
     check_breaker(endpoint, old.and_then(|old| old.policy.breaker()))
+}
+
+/// A broker may be one of the operator's own, so the operator decides who may publish to one: also at another address, or
+/// under another name.
+///
+/// # Errors
+/// Another broker than before, or another way to it, by an application that may not set one.
+fn check_destination(
+    node: &Node,
+    endpoint: &Endpoint,
+    old: Option<&Endpoint>,
+) -> Result<(), Error> {
+    let reach = |it: &Endpoint| (it.destination.clone(), it.url.clone(), it.auth.clone());
+    let is_broker = |it: &Endpoint| it.destination.is_some();
+    let concerned = is_broker(endpoint) || old.is_some_and(is_broker);
+    if !concerned || node.allows_tenant_destinations() || old.map(reach) == Some(reach(endpoint)) {
+        return Ok(());
+    }
+    let kind = endpoint.destination.as_ref().map_or("http", EndpointDestination::kind);
+    let bound = "set by an operator: applications may not set brokers (tenant_destinations)";
+    Err(Error::invalid("destination", kind, bound))
 }
 
 /// An application may not take the slots of others: above the bound the admin decides.

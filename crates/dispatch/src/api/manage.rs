@@ -79,7 +79,7 @@ pub(crate) async fn create_endpoint(
         let context = EndpointContext { id, application, now, sender: node.sender() };
         let endpoint = settings.create(context)?;
         if by == SetBy::Application {
-            check_own(&endpoint, None)?;
+            check_own(node, &endpoint, None)?;
         }
         let _changing = node.changing().await;
         if node.endpoints(application).len() >= MAX_ENDPOINTS {
@@ -112,7 +112,7 @@ pub(crate) async fn change_endpoint(
         let context = EndpointContext { id, application, now, sender: node.sender() };
         let endpoint = settings.replace(&old, context)?;
         if by == SetBy::Application {
-            check_own(&endpoint, Some(&old))?;
+            check_own(node, &endpoint, Some(&old))?;
         }
         Ok(node.put_endpoint(endpoint).await?)
     };

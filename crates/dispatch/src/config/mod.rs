@@ -7,10 +7,14 @@ mod encryption;
 mod oidc;
 mod portal;
 mod settings;
+mod source;
 mod values;
 
 pub use encryption::{EncryptionSettings, KeyLines};
 pub use oidc::OidcSettings;
 pub use portal::{Accent, PortalSettings};
 pub use settings::ConfigFault;
+#[cfg(feature = "nats")]
+pub use source::NatsSourceTable;
+pub use source::{SourceKind, SourceSettings};
 pub use values::{AdminKey, Config, NoRedisUrl, RedisUrl, StoreKind};

@@ -12,6 +12,7 @@ use stagger_text::hint;
 use stagger_text::settings::{Document, Flaw};
 
 use super::encryption::KeyLines;
+use super::source::SourceSettings;
 use super::values::{AdminKey, Config, StoreKind, is_long_enough};
 use super::{oidc, portal};
 use crate::observe::LogFormat;
@@ -53,7 +54,7 @@ struct Setting {
     set: fn(&mut Config, &str) -> Option<()>,
 }
 
-const SETTINGS: [Setting; 44] = [
+const SETTINGS: [Setting; 45] = [
     Setting {
         key: "listen",
         bound: "an address with a port, such as 127.0.0.1:8080",
@@ -190,6 +191,11 @@ const SETTINGS: [Setting; 44] = [
         key: "egress_proxy_auth_file",
         bound: "the path of a file",
         set: |config, text| path(text).map(|it| config.egress_proxy_auth_file = Some(it)),
+    },
+    Setting {
+        key: "tenant_destinations",
+        bound: "true or false",
+        set: |config, text| text.parse().ok().map(|it| config.node.tenant_destinations = it),
     },
     Setting {
         key: "slots",
@@ -426,7 +432,9 @@ impl Config {
         let (reader, mut changed) = (document.reader(), self.clone());
         let keys: Vec<_> = keys().collect();
         let given: Vec<_> = keys.iter().map(|key| (*key, reader.plain(key))).collect();
+        let sources = SourceSettings::all(&reader)?;
         reader.done()?;
+        changed.sources.extend(sources);
         for (key, value) in given {
             let Some((value, at)) = value? else { continue };
             set(&mut changed, key, &value).map_err(|error| Flaw::new(at, error.to_string()))?;

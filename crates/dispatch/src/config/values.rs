@@ -15,7 +15,7 @@ use stagger_sender::EgressProxy;
 use stagger_store::PostgresAddress;
 use url::Url;
 
-use super::{EncryptionSettings, OidcSettings, PortalSettings};
+use super::{EncryptionSettings, OidcSettings, PortalSettings, SourceSettings};
 use crate::Error;
 use crate::node::NodeOptions;
 use crate::observe::LogFormat;
@@ -70,6 +70,8 @@ pub struct Config {
     pub egress_proxy: Option<EgressProxy>,
     /// The file with its name and password, `name:password`, in place of those of its URL: default none.
     pub egress_proxy_auth_file: Option<PathBuf>,
+    /// The sources of messages, tables `[[source]]` of the file: default none.
+    pub sources: Vec<SourceSettings>,
     /// The bounds of the node.
     pub node: NodeOptions,
     /// Redis or Valkey, in which retries to one destination have one budget with all processes that use it:
@@ -130,6 +132,7 @@ impl Default for Config {
             roots: None,
             egress_proxy: None,
             egress_proxy_auth_file: None,
+            sources: Vec::new(),
             node: NodeOptions::default(),
             redis: None,
             redis_budget: Ratio::from_percent(20),

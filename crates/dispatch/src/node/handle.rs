@@ -56,6 +56,7 @@ struct Handle {
     tasks: NodeTasks,
     changes: Mutex<()>,
     retention: Span,
+    tenant_destinations: bool,
 }
 
 impl Node {
@@ -99,6 +100,7 @@ impl Node {
             status: parts.status,
             changes: Mutex::default(),
             retention: options.retention,
+            tenant_destinations: options.tenant_destinations,
         };
         Ok(Self { handle: Arc::new(handle) })
     }
@@ -128,6 +130,11 @@ impl Node {
     #[must_use]
     pub fn retention(&self) -> Span {
         self.handle.retention
+    }
+
+    /// Whether applications may set brokers as the destinations of their endpoints.
+    pub(crate) fn allows_tenant_destinations(&self) -> bool {
+        self.handle.tenant_destinations
     }
 
     /// An application, from memory.

@@ -148,6 +148,8 @@ pub struct NodeOptions {
     /// With a store of several nodes: within which time a node that died is replaced. Default 10 s; the
     /// nodes of a store should agree.
     pub lease: Span,
+    /// Whether applications may set brokers as the destinations of their endpoints, with a key or in the portal: default no.
+    pub tenant_destinations: bool,
     /// The address on which this node listens: its name for other nodes and for people.
     pub address: Option<SocketAddr>,
     /// The application whose endpoints are told what happens to all others: default none.
@@ -185,6 +187,7 @@ impl Default for NodeOptions {
             payload_memory: 64 << 20,
             retention,
             lease: Span::from_secs(10),
+            tenant_destinations: false,
             address: None,
             operational_events: None,
             event_validation: EventValidation::Off,

@@ -9,6 +9,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use stagger_brokers::Brokers;
 use stagger_dispatch::api::{self, ApiOptions};
 use stagger_dispatch::node::{Node, NodeOptions};
 use stagger_scheduler::model::KeyHash;
@@ -85,15 +86,19 @@ impl Server {
         Self::on(Arc::new(MemoryStore::default()), NodeOptions::default(), options).await
     }
 
+    #[cfg(all(feature = "nats", feature = "pubsub", feature = "sqs"))]
+    pub(crate) async fn with_node(options: NodeOptions) -> Self {
+        Self::on(Arc::new(MemoryStore::default()), options, ApiOptions::default()).await
+    }
+
     pub(crate) async fn on(
         store: Arc<dyn DeliveryStore>,
         node_options: NodeOptions,
         options: ApiOptions,
     ) -> Self {
         let sender = Sender::new(SendOptions { allow_private: true, ..SendOptions::default() });
-        let node = Node::start(store, sender.expect("good options"), node_options)
-            .await
-            .expect("as the API promises");
+        let sender = sender.expect("good options").with_destinations(Arc::new(Brokers));
+        let node = Node::start(store, sender, node_options).await.expect("as the API promises");
         let options = ApiOptions { admin: Some(KeyHash::of(ADMIN)), ..options };
         let listener =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("as the API promises");

@@ -14,8 +14,6 @@ pub enum EndpointDestination {
     Sqs(SqsDestination),
     /// A topic of Google Cloud Pub/Sub, or of a server with its interface.
     PubSub(PubSubDestination),
-    /// A topic of Kafka, or of a server with its protocol.
-    Kafka(KafkaDestination),
 }
 
 impl EndpointDestination {
@@ -26,7 +24,6 @@ impl EndpointDestination {
             Self::Nats(_) => "nats",
             Self::Sqs(_) => "sqs",
             Self::PubSub(_) => "pubsub",
-            Self::Kafka(_) => "kafka",
         }
     }
 }
@@ -60,14 +57,4 @@ pub struct PubSubDestination {
     /// The ordering key, for subscriptions that keep the order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordering_key: Option<String>,
-}
-
-/// A topic of Kafka.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KafkaDestination {
-    /// The name of the topic.
-    pub topic: String,
-    /// The key of the record, which selects its partition: none spreads messages by their ids.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
 }

@@ -7,12 +7,13 @@ use bytes::Bytes;
 use stagger::engine::Saved;
 use stagger::{Instant, Policy, Ratio, Span, Verdict};
 use stagger_scheduler::model::{
-    Application, ApplicationId, AttemptFailure, AttributeValue, ChannelName, ClientAuthStyle,
-    ClientIdentity, ClosedLink, ContentFilter, Delivery, DeliveryAttempt, DeliveryEnding,
-    DeliveryState, Endpoint, EndpointAuth, EndpointDestination, EndpointId, EventAttributes,
-    EventFilter, EventFormat, EventValidation, HeaderTemplate, KafkaDestination, KeyHash, Labels,
-    LinkEnd, Message, MessageId, NewMessage, OAuth2Client, Pace, PortalAccess, PortalLinkId,
-    Recovery, Secret, SecretKind, SecretText, SignatureScheme, Statuses, TraceContext,
+    Application, ApplicationId, AttemptFailure, AttributeValue, AwsIdentity, ChannelName,
+    ClientAuthStyle, ClientIdentity, ClosedLink, ContentFilter, Delivery, DeliveryAttempt,
+    DeliveryEnding, DeliveryState, Endpoint, EndpointAuth, EndpointDestination, EndpointId,
+    EventAttributes, EventFilter, EventFormat, EventValidation, HeaderTemplate, KeyHash, Labels,
+    LinkEnd, Message, MessageId, NatsDestination, NewMessage, NkeyIdentity, OAuth2Client, Pace,
+    PortalAccess, PortalLinkId, PubSubDestination, Recovery, Secret, SecretKind, SecretText,
+    SignatureScheme, SqsDestination, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -86,6 +87,7 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         id: ep(n),
         application: app(of),
         url: format!("https://example.com/{n}?a=\"b\""),
+        destination: destination(n),
         description: "two\nlines".into(),
         events: EventFilter::Only(vec![
             "invoice.paid".parse().expect("it is valid"),
@@ -115,10 +117,6 @@ pub fn endpoint(n: u64, of: u64) -> Endpoint {
         format: EventFormat::CloudEventsStructured,
         signatures: SignatureScheme::Both,
         handshake: true,
-        destination: Some(EndpointDestination::Kafka(KafkaDestination {
-            topic: "orders".into(),
-            key: Some("{event.type}".into()),
-        })),
         secrets: vec![
             secret(SecretKind::Symmetric, Some(at(5))),
             secret(SecretKind::Asymmetric, None),
@@ -144,10 +142,10 @@ fn filter() -> ContentFilter {
     ContentFilter::parse(&filter).expect("it is valid")
 }
 
-/// Credentials, of another kind for each of four endpoints in a row.
+/// Credentials, of another kind for each of six endpoints in a row.
 fn auth(n: u64) -> EndpointAuth {
     let secret = |text: &str| SecretText::new(format!("{text} hunter2 {n}"));
-    match n % 4 {
+    match n % 6 {
         0 => EndpointAuth::Basic { username: "me".into(), password: secret("\u{e4}") },
         1 => EndpointAuth::OAuth2(OAuth2Client {
             token_url: "https://login.example/token".into(),
@@ -162,7 +160,30 @@ fn auth(n: u64) -> EndpointAuth {
             key: secret("key"),
             ca: Some("another".into()),
         }),
+        3 => EndpointAuth::Aws(AwsIdentity {
+            access_key_id: "AKID".into(),
+            secret_access_key: secret("aws"),
+            session_token: Some(secret("session")),
+        }),
+        4 => EndpointAuth::Nkey(NkeyIdentity { seed: secret("seed"), jwt: Some(secret("jwt")) }),
         _ => EndpointAuth::Bearer { token: secret("token") },
+    }
+}
+
+/// A broker for one of each three endpoints, of another kind for each of three such.
+fn destination(n: u64) -> Option<EndpointDestination> {
+    let text = |text: &str| Some(format!("{text} {n}"));
+    match n % 9 {
+        3 => {
+            Some(EndpointDestination::Sqs(SqsDestination { region: "r".into(), group: text("g") }))
+        }
+        6 => Some(EndpointDestination::PubSub(PubSubDestination { ordering_key: text("k") })),
+        8 => Some(EndpointDestination::Nats(NatsDestination {
+            subject: "a.{event.type}".into(),
+            jetstream: false,
+            stream: text("s"),
+        })),
+        _ => None,
     }
 }
 

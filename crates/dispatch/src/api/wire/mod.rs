@@ -3,6 +3,7 @@
 mod application;
 mod auth;
 mod delivery;
+mod destination;
 mod event_type;
 mod policy;
 mod schema;

@@ -9,7 +9,7 @@ use stagger::{Instant, Span};
 use stagger_scheduler::model::{Endpoint, HeaderTemplate, Secret, SecretKind};
 use stagger_sender::{generate_secret, key_id, parse_secret, public_key_text, secret_text};
 use stagger_text::Timestamp;
-use url::Url;
+use url::{Position, Url};
 use utoipa::ToSchema;
 
 use super::auth;
@@ -177,8 +177,9 @@ pub(in super::super) fn header_patch<'p>(
         return Ok(Cow::Borrowed(patch));
     };
     let moves = members.get("url").and_then(Value::as_str).is_some_and(|url| {
-        let origin = |url| Url::parse(url).map(|url| url.origin());
-        origin(url).ok() != origin(&old.url).ok()
+        // Up to the port, because the schemes of brokers have no origin.
+        let origin = |url: &str| Some(Url::parse(url).ok()?[..Position::AfterPort].to_owned());
+        origin(url) != origin(&old.url)
     });
     let resets = members.get("headers").is_some_and(Value::is_null);
     let mut none = Map::new();

@@ -18,6 +18,7 @@ use url::Url;
 use utoipa::ToSchema;
 
 use super::auth::{AuthSettings, AuthView};
+use super::destination::DestinationSettings;
 use super::policy::{EndpointPolicy, PolicyText};
 use super::schema::{
     ChannelNameText, ContentFilterJson, EndpointIdText, EventPatternText, ExternalIdText,
@@ -55,9 +56,11 @@ const OVER: RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(60 * 60)
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"url": "https://example.com/webhooks", "events": ["invoice.paid"]}))]
 pub(in super::super) struct EndpointSettings {
-    /// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
+    /// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a `destination`: the address
+    /// of the broker.
     #[schema(value_type = super::schema::UrlText)]
     url: String,
+    destination: Option<DestinationSettings>,
     /// A description for people.
     #[schema(max_length = 1_000)]
     description: Option<String>,
@@ -160,6 +163,7 @@ impl EndpointSettings {
         };
         Self {
             url: endpoint.url.clone(),
+            destination: endpoint.destination.as_ref().map(DestinationSettings::of),
             description: Some(endpoint.description.clone()),
             events,
             channels: Some(endpoint.channels.clone()),
@@ -217,7 +221,10 @@ impl EndpointSettings {
         let usual = Endpoint::new(place.id, place.application, String::new(), created_at);
         let pace = self.pace(usual.pace)?;
         let url = short("url", self.url, MAX_URL, "at most 2000 bytes")?;
-        place.sender.check_url(&url)?;
+        let destination = self.destination.map(DestinationSettings::into_destination);
+        if destination.is_none() {
+            place.sender.check_url(&url)?;
+        }
         // Stored as a browser writes it, so that two spellings of one address are seen to be one.
         let url = Url::parse(&url).map_or(url, String::from);
         let headers = secret::header_templates(self.headers.unwrap_or_default())?;
@@ -227,6 +234,7 @@ impl EndpointSettings {
         labels.check()?;
         let endpoint = Endpoint {
             url,
+            destination,
             description: short(
                 "description",
                 description,
@@ -345,6 +353,8 @@ pub(in super::super) struct EndpointView {
     id: EndpointId,
     #[schema(example = "https://example.com/webhooks")]
     url: String,
+    /// The broker at `url` that gets the messages, if it is one.
+    destination: Option<DestinationSettings>,
     description: String,
     /// The types that it gets, as patterns; none means all.
     #[schema(value_type = Vec<EventPatternText>)]
@@ -413,6 +423,7 @@ impl EndpointView {
         Self {
             id: endpoint.id,
             url: endpoint.url.clone(),
+            destination: endpoint.destination.as_ref().map(DestinationSettings::of),
             description: endpoint.description.clone(),
             events,
             channels: endpoint.channels.clone(),

@@ -1,0 +1,212 @@
+//! The settings of sources: tables `[[source]]` of the file.
+
+use std::ops::RangeInclusive;
+#[cfg(any(feature = "nats", feature = "pubsub", feature = "sqs"))]
+use std::path::PathBuf;
+
+#[cfg(feature = "sqs")]
+use stagger_brokers::{AwsCredentials, SqsSourceSettings};
+use stagger_text::settings::{Flaw, Reader};
+
+/// Most sources of a dispatcher: each is a task with a connection.
+const MAX_SOURCES: usize = 100;
+/// Longest name, in bytes: it begins idempotency keys.
+const NAME: RangeInclusive<usize> = 1..=64;
+
+/// A source: the messages of a broker become messages of an application.
+#[derive(Clone, Debug)]
+pub struct SourceSettings {
+    /// Its name in logs, metrics and idempotency keys.
+    pub name: String,
+    /// The application that sends the messages, as an id or `uid:ID`: default that of the header `stagger-application`.
+    pub application: Option<String>,
+    /// The type of all messages: default that of the header `stagger-event-type`.
+    pub event_type: Option<String>,
+    /// Whether payloads have to be JSON: default true.
+    pub json: bool,
+    /// The broker.
+    pub kind: SourceKind,
+}
+
+/// The broker of a source.
+#[derive(Clone, Debug)]
+pub enum SourceKind {
+    /// A durable pull consumer of JetStream.
+    #[cfg(feature = "nats")]
+    Nats(NatsSourceTable),
+    /// A queue of Amazon SQS.
+    #[cfg(feature = "sqs")]
+    Sqs(SqsSourceSettings),
+    /// A subscription of Google Cloud Pub/Sub.
+    #[cfg(feature = "pubsub")]
+    PubSub(stagger_brokers::PubSubSourceSettings),
+    /// A broker that this build lacks.
+    Unbuilt(&'static str),
+}
+
+/// A source of NATS with its credentials in files.
+#[cfg(feature = "nats")]
+#[derive(Clone, Debug)]
+pub struct NatsSourceTable {
+    settings: stagger_brokers::NatsSourceSettings,
+    username: Option<String>,
+    password_file: Option<PathBuf>,
+    token_file: Option<PathBuf>,
+    nkey_file: Option<PathBuf>,
+}
+
+impl SourceSettings {
+    /// All tables `[[source]]` of a file.
+    ///
+    /// # Errors
+    /// A setting with the bound it breaks.
+    pub(super) fn all(reader: &Reader<'_, '_>) -> Result<Vec<Self>, Flaw> {
+        let tables = reader.tables("source")?;
+        if tables.len() > MAX_SOURCES {
+            return Err(reader.wrong("source", "at most 100 tables"));
+        }
+        let mut all: Vec<Self> = Vec::new();
+        for table in tables {
+            let source = Self::read(&table)?;
+            if all.iter().any(|known| known.name == source.name) {
+                return Err(table.wrong("name", "a name that no other source has"));
+            }
+            all.push(source);
+        }
+        Ok(all)
+    }
+
+    fn read(table: &Reader<'_, '_>) -> Result<Self, Flaw> {
+        let text = |key| Ok::<_, Flaw>(table.text(key)?.map(str::to_owned));
+        let name = table.need("name", text("name")?)?;
+        let is_name = NAME.contains(&name.len())
+            && name.bytes().all(|it| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_'));
+        if !is_name {
+            return Err(table.wrong("name", "1 to 64 letters, digits, - and _"));
+        }
+        let kinds = [("nats", "nats"), ("pubsub", "pubsub"), ("sqs", "sqs")];
+        let kind = table.need("type", table.word("type", &kinds)?)?;
+        let source = Self {
+            name,
+            application: text("application")?,
+            event_type: text("event_type")?,
+            json: table.boolean("json")?.unwrap_or(true),
+            kind: match kind {
+                #[cfg(feature = "nats")]
+                "nats" => SourceKind::Nats(NatsSourceTable::read(table)?),
+                #[cfg(feature = "sqs")]
+                "sqs" => SourceKind::Sqs(sqs(table)?),
+                #[cfg(feature = "pubsub")]
+                "pubsub" => SourceKind::PubSub(pubsub(table)?),
+                other => SourceKind::Unbuilt(other),
+            },
+        };
+        if !matches!(source.kind, SourceKind::Unbuilt(_)) {
+            table.done()?;
+        }
+        Ok(source)
+    }
+}
+
+#[cfg(feature = "nats")]
+impl NatsSourceTable {
+    fn read(table: &Reader<'_, '_>) -> Result<Self, Flaw> {
+        let text = |key| Ok::<_, Flaw>(table.text(key)?.map(str::to_owned));
+        let file = |key| Ok::<_, Flaw>(table.text(key)?.map(PathBuf::from));
+        let settings = stagger_brokers::NatsSourceSettings {
+            url: table.need("url", text("url")?)?,
+            stream: table.need("stream", text("stream")?)?,
+            consumer: text("consumer")?.unwrap_or_else(|| "stagger".to_owned()),
+            subject: text("subject")?,
+            dead_letter: text("dead_letter")?,
+            auth: None,
+        };
+        let (username, password_file) = (text("username")?, file("password_file")?);
+        if username.is_some() != password_file.is_some() {
+            return Err(table.flaw("username and password_file are set together"));
+        }
+        let (token_file, nkey_file) = (file("token_file")?, file("nkey_file")?);
+        let ways = [username.is_some(), token_file.is_some(), nkey_file.is_some()];
+        if ways.iter().filter(|it| **it).count() > 1 {
+            return Err(table.flaw("one of username, token_file and nkey_file can be set"));
+        }
+        Ok(Self { settings, username, password_file, token_file, nkey_file })
+    }
+
+    /// The settings with the secrets of the files.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub(crate) fn with_secrets(&self) -> Result<stagger_brokers::NatsSourceSettings, crate::Error> {
+        use stagger_scheduler::model::{EndpointAuth, NkeyIdentity, SecretText};
+        let read = |field: &'static str, file: &PathBuf| {
+            let text = std::fs::read_to_string(file).map_err(|error| {
+                crate::Error::invalid(field, file.display(), format!("readable: {error}"))
+            })?;
+            Ok::<_, crate::Error>(SecretText::new(text.trim()))
+        };
+        let auth = match (&self.username, &self.password_file, &self.token_file, &self.nkey_file) {
+            (Some(username), Some(file), ..) => Some(EndpointAuth::Basic {
+                username: username.clone(),
+                password: read("source.password_file", file)?,
+            }),
+            (_, _, Some(file), _) => {
+                Some(EndpointAuth::Bearer { token: read("source.token_file", file)? })
+            }
+            (.., Some(file)) => Some(EndpointAuth::Nkey(NkeyIdentity {
+                seed: read("source.nkey_file", file)?,
+                jwt: None,
+            })),
+            _ => None,
+        };
+        Ok(stagger_brokers::NatsSourceSettings { auth, ..self.settings.clone() })
+    }
+}
+
+#[cfg(feature = "sqs")]
+fn sqs(table: &Reader<'_, '_>) -> Result<SqsSourceSettings, Flaw> {
+    let text = |key| Ok::<_, Flaw>(table.text(key)?.map(str::to_owned));
+    let file = table.need("credentials_file", table.text("credentials_file")?)?;
+    Ok(SqsSourceSettings {
+        url: table.need("url", text("url")?)?,
+        region: table.need("region", text("region")?)?,
+        dead_letter: text("dead_letter")?,
+        credentials: AwsCredentials::File(PathBuf::from(file)),
+    })
+}
+
+#[cfg(feature = "pubsub")]
+fn pubsub(table: &Reader<'_, '_>) -> Result<stagger_brokers::PubSubSourceSettings, Flaw> {
+    let text = |key| Ok::<_, Flaw>(table.text(key)?.map(str::to_owned));
+    Ok(stagger_brokers::PubSubSourceSettings {
+        url: table.need("url", text("url")?)?,
+        dead_letter: text("dead_letter")?,
+        token_file: table.text("token_file")?.map(PathBuf::from),
+    })
+}
+
+#[cfg(all(test, feature = "nats"))]
+mod tests {
+    use crate::config::Config;
+
+    fn refused(text: &str) -> String {
+        Config::default().apply_text("d.toml", text).expect_err(text).to_string()
+    }
+
+    #[test]
+    fn sources_are_read_from_their_tables_and_wrong_ones_are_named() {
+        let mut config = Config::default();
+        let text = "listen = '127.0.0.1:1'\n[[source]]\nname = 'orders'\ntype = 'nats'\nurl = 'nats://n:4222'\nstream = 'ORDERS'\n";
+        config.apply_text("d.toml", text).expect("valid");
+        assert_eq!((config.sources.len(), config.sources[0].name.as_str()), (1, "orders"));
+        assert!(config.sources[0].json);
+        let twice = refused(&format!("{text}{}", text.split_once('\n').expect("two lines").1));
+        assert!(twice.contains("no other source"), "{twice}");
+        for (more, named) in [("subjct = 'x'", "subject"), ("username = 'x'", "password_file")] {
+            let flaw = refused(&format!("{text}{more}"));
+            assert!(flaw.contains(named), "{flaw}");
+        }
+        assert!(refused("[[source]]\nname = 'a b'\ntype = 'nats'").contains("letters"));
+        assert!(refused("[[source]]\nname = 'a'\ntype = 'amqp'").contains("nats"));
+    }
+}
