@@ -174,7 +174,15 @@ pub(super) fn parts(store: &Arc<dyn DeliveryStore>) -> NodeParts {
 /// Endpoint 1 of application 1, with an address.
 pub(super) fn endpoint(url: String) -> Endpoint {
     let secrets = vec![Secret { kind: SecretKind::Symmetric, key: vec![7; 32], until: None }];
-    Endpoint { url, secrets, headers: Vec::new(), auth: None, ..fixture::endpoint(1, 1) }
+    Endpoint {
+        url,
+        secrets,
+        headers: Vec::new(),
+        auth: None,
+        destination: None,
+        handshake: false,
+        ..fixture::endpoint(1, 1)
+    }
 }
 
 pub(super) async fn within<T>(work: impl Future<Output = T>) -> T {
