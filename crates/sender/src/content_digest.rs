@@ -1,10 +1,12 @@
 //! The digest of a body in a header: `Content-Digest` (RFC 9530).
 
+use base64::Engine;
 use http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256, Sha512};
-use stagger::hint::structured::{BareItem, Dictionary, Item, Member};
+use stagger::hint::structured::{BareItem, Dictionary};
 use subtle::ConstantTimeEq;
 
+use crate::secret::BASE64;
 use crate::signature_base::combined;
 
 pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
@@ -18,10 +20,7 @@ pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-d
 /// ```
 #[must_use]
 pub fn content_digest(body: &[u8]) -> String {
-    let digest = Sha256::digest(body).to_vec();
-    let mut digests = Dictionary::default();
-    digests.insert("sha-256", Member::Item(Item::from(BareItem::Bytes(digest))));
-    digests.serialize().expect("a key of lower-case letters, and bytes")
+    format!("sha-256=:{}:", BASE64.encode(Sha256::digest(body)))
 }
 
 /// Whether `Content-Digest` is there with a digest that is known (`sha-256`, `sha-512`), and all known ones are those
