@@ -1,10 +1,12 @@
 //! The digest of a body in a header: `Content-Digest` (RFC 9530).
 
+use base64::Engine;
 use http::{HeaderMap, HeaderName};
 use sha2::{Digest, Sha256, Sha512};
-use stagger::hint::structured::{BareItem, Dictionary, Item, Member};
+use stagger::hint::structured::{BareItem, Dictionary};
 use subtle::ConstantTimeEq;
 
+use crate::secret::BASE64;
 use crate::signature_base::combined;
 
 pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
@@ -23,6 +25,7 @@ pub fn content_digest(body: &[u8]) -> String {
     digests.insert("sha-256", Member::Item(Item::from(BareItem::Bytes(digest))));
     // It has a key of lower-case letters, and bytes: all of it can be written.
     digests.serialize().unwrap_or_default()
+    format!("sha-256=:{}:", BASE64.encode(Sha256::digest(body)))
 }
 
 /// Whether `Content-Digest` is there with a digest that is known (`sha-256`, `sha-512`), and all known ones are those

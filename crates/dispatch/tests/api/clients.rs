@@ -15,6 +15,7 @@ use stagger_testkit::server::{Reaction, Script, SeenRequest, TestServer};
 use crate::server::{Server, Tenant};
 
 /// The Python that has the libraries, if there is one.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn python() -> Option<PathBuf> {
     let folder = std::env::var_os("STAGGER_TEST_CLIENTS").map(PathBuf::from);
     let python = folder.map_or("python3".into(), |folder| folder.join("venv/bin/python3"));

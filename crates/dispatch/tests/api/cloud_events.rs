@@ -15,10 +15,11 @@ async fn post(
 ) -> Reply {
     let path = format!("{}/messages{path}", tenant.path);
     let mut request = server.request("POST", &path, &tenant.key);
-    let map = request.headers_mut().unwrap();
+    let map = request.headers_mut().expect("it is right so far");
     map.remove("content-type");
     for (name, value) in headers {
-        map.append(http::HeaderName::try_from(*name).unwrap(), value.parse().unwrap());
+        let name = http::HeaderName::try_from(*name).expect("a name");
+        map.append(name, value.parse().expect("a value"));
     }
     server.send(request, Bytes::copy_from_slice(body.as_bytes())).await
 }
