@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use serde::Deserialize;
 use serde_json::Value;
 use stagger::{ConfigError, Hint, StdTime};
 use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint};
@@ -33,14 +32,6 @@ pub(super) struct QueueReply {
     pub(super) detail: Option<String>,
     pub(super) hint: Option<Hint>,
     pub(super) body: Bytes,
-}
-
-#[derive(Deserialize)]
-struct QueueError {
-    #[serde(rename = "__type")]
-    code: String,
-    #[serde(default, alias = "Message")]
-    message: String,
 }
 
 impl Queue {
@@ -100,15 +91,13 @@ impl Queue {
         if reply.status.is_success() {
             return Ok(QueueReply { status: 200, detail: None, hint: None, body });
         }
-        let error = serde_json::from_slice(&body).ok();
-        let code = error.as_ref().map_or("", |error: &QueueError| &error.code);
-        let code = code.rsplit('#').next().unwrap_or_default();
+        let (code, message) = read_error(&body);
         if code.ends_with("InvalidMessageContents") {
             let detail = "the queue takes only text with the characters of XML";
             return Err(SendFailure::new(AttemptFailure::Unbuildable, detail));
         }
-        let detail = error.as_ref().map(|error| format!("{code}: {}", error.message));
-        let status = status_of(code, reply.status.as_u16());
+        let detail = Some(format!("{code}: {message}"));
+        let status = status_of(&code, reply.status.as_u16());
         Ok(QueueReply { status, detail, hint: reply.hint, body })
     }
 
@@ -139,6 +128,22 @@ impl Queue {
         }
         Ok(headers)
     }
+}
+
+/// The code and the words of an error: JSON, or XML of the part that checks signatures.
+fn read_error(body: &[u8]) -> (String, String) {
+    let text = String::from_utf8_lossy(body);
+    let Ok(error) = serde_json::from_str::<Value>(&text) else {
+        let within = |name: &str| {
+            let (_, rest) = text.split_once(&format!("<{name}>"))?;
+            Some(rest.split_once(&format!("</{name}>"))?.0.to_owned())
+        };
+        return (within("Code").unwrap_or_default(), within("Message").unwrap_or_default());
+    };
+    let member = |name: &str| error[name].as_str().map(str::to_owned);
+    let code = member("__type").unwrap_or_default();
+    let message = member("message").or_else(|| member("Message")).unwrap_or_default();
+    (code.rsplit('#').next().unwrap_or_default().to_owned(), message)
 }
 
 /// The status that decides what follows: AWS answers most errors with 400.

@@ -185,7 +185,7 @@ async fn a_server_that_is_down_is_a_failure_to_connect_until_it_is_back() {
     let target = sender.prepare(&endpoint(&server.url(), "events.a", |_| {}));
     let attempt = async || sender.send_to(&target, &message(7), Bytes::from_static(b"1"), 1).await;
     assert_eq!(attempt().await.result, Ok(200));
-    server.kill().await;
+    server.stop().await;
     let down = attempt().await;
     assert_eq!((down.result, down.written), (Err(AttemptFailure::Connect), false), "{down:?}");
     server.restart("").await;
