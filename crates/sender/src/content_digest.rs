@@ -20,11 +20,6 @@ pub(crate) const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-d
 /// ```
 #[must_use]
 pub fn content_digest(body: &[u8]) -> String {
-    let digest = Sha256::digest(body).to_vec();
-    let mut digests = Dictionary::default();
-    digests.insert("sha-256", Member::Item(Item::from(BareItem::Bytes(digest))));
-    // It has a key of lower-case letters, and bytes: all of it can be written.
-    digests.serialize().unwrap_or_default()
     format!("sha-256=:{}:", BASE64.encode(Sha256::digest(body)))
 }
 
