@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::BytesMut;
 use serde_json::json;
 use stagger_scheduler::model::{ApplicationId, AttemptFailure};
-use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure};
+use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure, os_fill};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 use super::credentials::NatsCredentials;
@@ -187,12 +187,10 @@ impl NatsConnection {
                 return Ok(op);
             }
             let read = self.stream.read_buf(&mut self.buffer).await;
-            match read.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))? {
-                0 => {
-                    let closed = "the server closed the connection";
-                    return Err(SendFailure::new(AttemptFailure::Transport, closed));
-                }
-                _ => {}
+            let read = read.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))?;
+            if read == 0 {
+                let closed = "the server closed the connection";
+                return Err(SendFailure::new(AttemptFailure::Transport, closed));
             }
         }
     }
@@ -246,8 +244,7 @@ fn not_nats() -> SendFailure {
 /// A subject that no other connection has.
 fn inbox() -> Result<String, SendFailure> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|_| SendFailure::new(AttemptFailure::Local, "no randomness"))?;
+    os_fill(&mut bytes).map_err(|_| SendFailure::new(AttemptFailure::Local, "no randomness"))?;
     let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("_INBOX.{digits}"))
 }

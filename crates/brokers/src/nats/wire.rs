@@ -60,12 +60,12 @@ pub(super) fn take(buffer: &mut BytesMut) -> Result<Option<ServerOp>, NotNats> {
     let Some(end) = buffer.windows(2).position(|pair| pair == b"\r\n") else {
         return if buffer.len() > MAX_LINE { Err(NotNats) } else { Ok(None) };
     };
-    let line = std::str::from_utf8(&buffer[..end]).map_err(|_| NotNats)?;
-    let (name, rest) = line.split_once([' ', '\t']).unwrap_or((line, ""));
+    let line = std::str::from_utf8(&buffer[..end]).map_err(|_| NotNats)?.to_owned();
+    let (name, rest) = line.split_once([' ', '\t']).unwrap_or((&line, ""));
     let op = match name.to_ascii_uppercase().as_str() {
         "MSG" | "HMSG" => {
             let has_headers = name.len() == 4;
-            return take_message(has_headers, &rest.to_owned(), end + 2, buffer);
+            return take_message(has_headers, rest, end + 2, buffer);
         }
         "INFO" => ServerOp::Info(serde_json::from_str(rest).map_err(|_| NotNats)?),
         "PING" => ServerOp::Ping,

@@ -46,7 +46,7 @@ pub(crate) fn message(id: u128) -> Message {
         created_at: Instant::ORIGIN,
         channels: Vec::new(),
         trace: None,
-        attributes: Default::default(),
+        attributes: EventAttributes::default(),
     }
 }
 

@@ -108,6 +108,7 @@ impl Drop for NatsServer {
     }
 }
 
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn program() -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     let folders = path.split(':').chain(["/usr/sbin", "/usr/local/sbin"]);

@@ -47,6 +47,7 @@ fn message() -> Message {
         created_at: Instant::ORIGIN,
         channels: Vec::new(),
         trace: None,
+        attributes: EventAttributes::default(),
     }
 }
 

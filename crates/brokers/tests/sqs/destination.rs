@@ -49,6 +49,7 @@ fn message(id: u128) -> Message {
         created_at: Instant::ORIGIN,
         channels: Vec::new(),
         trace: None,
+        attributes: EventAttributes::default(),
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) struct Emulator {
 
 impl Emulator {
     /// `None` where moto is not installed.
+    #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
     pub(crate) async fn start() -> Option<Self> {
         let folder = std::env::var_os("STAGGER_TEST_CLIENTS").map(PathBuf::from);
         let bin = folder

@@ -33,7 +33,7 @@ pub struct SourceSettings {
 pub enum SourceKind {
     /// A durable pull consumer of JetStream.
     #[cfg(feature = "nats")]
-    Nats(NatsSourceTable),
+    Nats(Box<NatsSourceTable>),
     /// A queue of Amazon SQS.
     #[cfg(feature = "sqs")]
     Sqs(SqsSourceSettings),
@@ -93,7 +93,7 @@ impl SourceSettings {
             json: table.boolean("json")?.unwrap_or(true),
             kind: match kind {
                 #[cfg(feature = "nats")]
-                "nats" => SourceKind::Nats(NatsSourceTable::read(table)?),
+                "nats" => SourceKind::Nats(Box::new(NatsSourceTable::read(table)?)),
                 #[cfg(feature = "sqs")]
                 "sqs" => SourceKind::Sqs(sqs(table)?),
                 #[cfg(feature = "pubsub")]

@@ -22,10 +22,13 @@ use crate::node::{Node, NodeOptions};
 /// What a consumer told the broker: the id of each message, and a word.
 type Settled = mpsc::UnboundedReceiver<(String, &'static str)>;
 
+/// What a broker has for the next calls.
+type Rounds = VecDeque<Result<Vec<Arrival>, &'static str>>;
+
 /// A broker with these rounds, which then stays silent.
 #[derive(Debug)]
 struct WrittenSource {
-    rounds: Arc<Mutex<VecDeque<Result<Vec<Arrival>, &'static str>>>>,
+    rounds: Arc<Mutex<Rounds>>,
     settled: mpsc::UnboundedSender<(String, &'static str)>,
 }
 
