@@ -19,8 +19,10 @@ use crate::source::{Arrival, Disposition, Receipt, Source, SourceFailure};
 const BATCH: usize = 64;
 /// The longest wait for the first message of a round.
 const WAIT: Span = Span::from_secs(5);
-/// The time for which the server waits for more messages of a round after the first.
+/// The time for which the server collects more messages of a round after the first.
 const REST: Span = Span::from_millis(20);
+/// The time after the end of a question in which the server should say so.
+const PATIENCE: Span = Span::from_millis(500);
 /// The time after which the server delivers an unsettled message again, and the most unsettled ones of all nodes.
 const ACK_WAIT: Span = Span::from_secs(60);
 const MAX_ACK_PENDING: usize = 10_000;
@@ -128,36 +130,54 @@ impl NatsSource {
             Some(connection) => connection,
             None => within(ANSWER, self.open()).await?,
         };
+        // The server ends each question, so that none is open when the next one is asked.
+        let first = json!({ "batch": 1, "expires": WAIT.as_nanos() });
+        let mut arrivals = self.pull(&mut connection, first, 1).await?;
+        if !arrivals.is_empty() {
+            let rest = json!({ "batch": BATCH - 1, "expires": REST.as_nanos() });
+            arrivals.extend(self.pull(&mut connection, rest, BATCH - 1).await?);
+        }
+        self.connection = Some(connection);
+        Ok(arrivals)
+    }
+
+    /// The messages of one question: the server ends them with a status, unless there are as many as were asked for.
+    async fn pull(
+        &mut self,
+        connection: &mut NatsConnection,
+        question: serde_json::Value,
+        batch: usize,
+    ) -> Result<Vec<Arrival>, Refusal> {
         let NatsSourceSettings { stream, consumer, .. } = &self.settings;
         let next = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}");
         let reply = connection.reply_subject();
-        let body = json!({ "batch": BATCH, "expires": WAIT.as_nanos() }).to_string();
-        connection.publish((&next, Some(&reply)), &[], body.as_bytes()).await?;
+        connection.publish((&next, Some(&reply)), &[], question.to_string().as_bytes()).await?;
         let mut arrivals = Vec::new();
-        while arrivals.len() < BATCH {
-            // The first one is awaited for longer than the server does, so that its silence is noticed.
-            let wait = if arrivals.is_empty() { WAIT + ANSWER } else { REST };
+        let mut came = 0;
+        while came < batch {
             let message = tokio::select! {
                 biased;
                 message = connection.next_message() => message?,
-                () = TokioTime.sleep(wait) => {
-                    if arrivals.is_empty() {
-                        return Err(Refusal::new(504, "the server does not answer"));
-                    }
+                // NATS 2.9 ends a question without a word while a delayed message is due.
+                () = TokioTime.sleep(WAIT + PATIENCE) => {
+                    within(ANSWER, connection.flush()).await?;
                     break;
                 }
             };
             match message.status {
+                Some(_) if message.subject != reply => {}
                 // No message within the time, or fewer than were asked for.
                 Some(404 | 408) => break,
                 Some(status) => {
                     let why = message.header("description").unwrap_or("no consumer answers");
                     return Err(Refusal::new(status, why));
                 }
-                None => arrivals.extend(arrival(message)),
+                None => {
+                    came += 1;
+                    arrivals.extend(arrival(message));
+                }
             }
         }
-        self.connection = Some(connection);
         Ok(arrivals)
     }
 

@@ -124,8 +124,8 @@ async fn a_server_that_is_away_is_a_failure_and_nothing_is_lost() {
     client.publish("orders.new", "", "{\"n\":3}").await;
     let ids: Vec<_> =
         source.receive().await.expect("it is back").into_iter().map(|it| it.id).collect();
-    assert_eq!(ids, ["ORDERS:3"]);
-    // A server that is killed may forget the acknowledgement; the id of the message tells that it is the same.
+    assert!(ids.iter().any(|id| id == "ORDERS:3"), "{ids:?}");
+    // A server that is killed may forget what it has sent, and the acknowledgement; the id of the message tells that it is the same.
     let (unsettled, new) = pending(&mut client).await;
     assert!((2..=3).contains(&unsettled) && new == 0, "{unsettled} unsettled, {new} new");
 }
