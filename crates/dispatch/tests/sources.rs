@@ -14,8 +14,10 @@ use crate::server::{NatsServer, RawClient};
 use crate::shared::{application, endpoint};
 
 #[path = "../../brokers/tests/nats/server.rs"]
+#[expect(dead_code, reason = "the tests of the broker itself end it, and read from it")]
 mod server;
 #[path = "shared/mod.rs"]
+#[expect(dead_code, reason = "its messages come from a broker")]
 mod shared;
 
 #[tokio::test]
