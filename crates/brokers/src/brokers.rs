@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stagger::ConfigError;
 use stagger_scheduler::model::{Endpoint, EndpointDestination};
-use stagger_sender::{Destination, Destinations, GuardedNetwork};
+use stagger_sender::{BrokerDestination, Destinations, GuardedNetwork};
 
 /// The brokers whose features this build has.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +16,7 @@ impl Destinations for Brokers {
         network: &GuardedNetwork,
         endpoint: &Endpoint,
         destination: &EndpointDestination,
-    ) -> Result<Arc<dyn Destination>, ConfigError> {
+    ) -> Result<Arc<dyn BrokerDestination>, ConfigError> {
         _ = (network, endpoint);
         match destination {
             #[cfg(feature = "nats")]

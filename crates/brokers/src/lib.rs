@@ -23,6 +23,6 @@ pub use brokers::Brokers;
 pub use nats::{NatsSource, NatsSourceSettings};
 #[cfg(feature = "pubsub")]
 pub use pubsub::{PubSubSource, PubSubSourceSettings};
-pub use source::{Arrival, Disposition, Receipt, Source, SourceFailure};
+pub use source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
 #[cfg(feature = "sqs")]
 pub use sqs::{AwsCredentials, SqsSource, SqsSourceSettings};

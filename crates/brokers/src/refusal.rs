@@ -4,14 +4,14 @@ use stagger_sender::{DestinationReply, SendFailure};
 
 /// A message that was not taken.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum BrokerRefusal {
     /// The broker said so, with the status that its answer has in HTTP.
     Answered { status: u16, detail: String },
     /// There is no answer.
     Failed(SendFailure),
 }
 
-impl Refusal {
+impl BrokerRefusal {
     /// An answer of the broker. A 410 would disable the endpoint, which no broker means.
     pub(crate) fn new(status: u16, detail: impl Into<String>) -> Self {
         let status = if (400..600).contains(&status) && status != 410 { status } else { 500 };
@@ -27,13 +27,13 @@ impl Refusal {
     }
 }
 
-impl From<SendFailure> for Refusal {
+impl From<SendFailure> for BrokerRefusal {
     fn from(failure: SendFailure) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for BrokerRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Answered { status, detail } => write!(f, "{status}: {detail}"),

@@ -14,18 +14,18 @@ pub trait Source: fmt::Debug + Send {
     ///
     /// # Errors
     /// The broker cannot be reached, or refuses. The next call connects again.
-    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure>;
+    async fn receive(&mut self) -> Result<Vec<BrokerMessage>, SourceFailure>;
 
     /// Tells the broker what became of a message.
     ///
     /// # Errors
     /// The broker cannot be reached. The message comes again, which its id tells.
-    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure>;
+    async fn settle(&mut self, ack_id: AckId, fate: Disposition) -> Result<(), SourceFailure>;
 }
 
 /// A message of a broker.
 #[derive(Clone, Debug)]
-pub struct Arrival {
+pub struct BrokerMessage {
     /// The id under which the broker delivers it again.
     pub id: String,
     /// Its headers or attributes.
@@ -33,10 +33,10 @@ pub struct Arrival {
     /// Its bytes.
     pub payload: Bytes,
     /// The name by which it is settled.
-    pub receipt: Receipt,
+    pub ack_id: AckId,
 }
 
-impl Arrival {
+impl BrokerMessage {
     /// The value of a header, whatever the case of its name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -47,10 +47,10 @@ impl Arrival {
 
 /// The name by which the broker knows one delivery of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Receipt(String);
+pub struct AckId(String);
 
-impl Receipt {
-    /// The receipt with this text, which only its broker understands.
+impl AckId {
+    /// The ack_id with this text, which only its broker understands.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -69,7 +69,7 @@ pub enum Disposition {
     /// It is on disk: the broker may forget it.
     Accepted,
     /// It can never be accepted, for this reason: it goes to the dead letters.
-    Poison(String, Box<Arrival>),
+    Poison(String, Box<BrokerMessage>),
     /// It cannot be accepted now: it comes again.
     Later,
 }

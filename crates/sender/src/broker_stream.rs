@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use hyper_util::rt::TokioIo;
 use stagger::ConfigError;
-use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint, EndpointAuth};
+use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
@@ -113,27 +113,6 @@ impl GuardedNetwork {
             _ => self.dialer.roots.bare().clone(),
         };
         Ok(BrokerAddress { address, tls })
-    }
-
-    /// Another address of the same broker, which it has named itself. Like any other it is judged when it is dialled.
-    ///
-    /// # Errors
-    /// It cannot be an address.
-    pub fn broker_peer(
-        &self,
-        known: &BrokerAddress,
-        host: &str,
-        port: u16,
-    ) -> Result<BrokerAddress, SendFailure> {
-        let scheme = if known.is_tls() { "tls" } else { "tcp" };
-        // An IPv6 address stands in brackets in a URL.
-        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
-        let url = format!("{scheme}://{host}:{port}");
-        let schemes = [("tls", true), ("tcp", false)];
-        let read = Address::of_broker(&url, &schemes, (&self.ports, &[port]));
-        let address =
-            read.map_err(|error| SendFailure::new(AttemptFailure::Egress, error.to_string()))?;
-        Ok(BrokerAddress { address, tls: known.tls.clone() })
     }
 
     /// Checks a literal address before it is saved. Names are resolved at each attempt.

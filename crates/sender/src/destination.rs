@@ -23,7 +23,7 @@ use crate::written::Written;
 /// An attempt reaches the broker through the [`GuardedNetwork`] only, so that the egress guard judges every address, also one that
 /// the broker names itself.
 #[async_trait]
-pub trait Destination: fmt::Debug + Send + Sync {
+pub trait BrokerDestination: fmt::Debug + Send + Sync {
     /// Checks the address before it is saved: a literal one that the egress guard refuses.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ pub trait Destinations: fmt::Debug + Send + Sync {
         network: &GuardedNetwork,
         endpoint: &Endpoint,
         destination: &EndpointDestination,
-    ) -> Result<Arc<dyn Destination>, ConfigError>;
+    ) -> Result<Arc<dyn BrokerDestination>, ConfigError>;
 }
 
 /// The answer of a broker, in the words of HTTP: a status decides what follows, as for a receiver of requests.
@@ -108,9 +108,6 @@ pub struct Outgoing<'m> {
     publisher: &'m Publisher,
 }
 
-/// A header or attribute of a message: its name in lower case, and its value.
-pub type MessageHeader = (String, String);
-
 impl Outgoing<'_> {
     /// The message.
     #[must_use]
@@ -140,11 +137,11 @@ impl Outgoing<'_> {
     }
 
     /// The headers that go with the message, signed now: those of Standard Webhooks, `content-type`,
-    /// `stagger-attempt`, `stagger-event-type`, the trace, and the endpoint's own.
+    /// `stagger-attempt`, `stagger-event-type`, the trace, and the endpoint's own; names in lower case, and values.
     ///
     /// # Errors
     /// A header of the endpoint cannot be sent; no secret signs any more.
-    pub fn headers(&self) -> Result<Vec<MessageHeader>, SendFailure> {
+    pub fn headers(&self) -> Result<Vec<(String, String)>, SendFailure> {
         let unbuildable = |detail: String| SendFailure::new(AttemptFailure::Unbuildable, detail);
         let id = self.message.id.to_string();
         // Before 1970 no receiver would accept it anyway.
@@ -178,7 +175,7 @@ impl Outgoing<'_> {
 /// An endpoint whose messages a broker gets.
 #[derive(Debug)]
 pub(crate) struct Publisher {
-    pub(crate) destination: Arc<dyn Destination>,
+    pub(crate) destination: Arc<dyn BrokerDestination>,
     signer: Signer,
     templates: Vec<HeaderTemplate>,
 }
@@ -188,7 +185,7 @@ impl Publisher {
     /// A secret of the endpoint cannot sign.
     pub(crate) fn new(
         endpoint: &Endpoint,
-        destination: Arc<dyn Destination>,
+        destination: Arc<dyn BrokerDestination>,
     ) -> Result<Self, ConfigError> {
         let (signer, templates) = (Signer::new(&endpoint.secrets)?, endpoint.headers.clone());
         Ok(Self { destination, signer, templates })

@@ -28,6 +28,8 @@ mod header;
 mod key_id;
 mod message_signature;
 mod message_verifier;
+#[cfg(test)]
+mod message_verifier_test;
 mod network;
 mod pool;
 mod ranges;
@@ -49,7 +51,7 @@ mod written;
 pub use broker_stream::{BrokerAddress, BrokerStream};
 pub use call::{HttpAddress, HttpCall, HttpReply};
 pub use content_digest::content_digest;
-pub use destination::{Destination, DestinationReply, Destinations, MessageHeader, Outgoing};
+pub use destination::{BrokerDestination, DestinationReply, Destinations, Outgoing};
 pub use dial::SendOptions;
 pub use egress_proxy::EgressProxy;
 pub use guard::{EgressGuard, EgressRefusal};

@@ -13,7 +13,7 @@ use crate::signature_base::{SignedRequest, combined, names};
 use crate::verifier::VerifierKey;
 
 /// The components that a signature must cover: with fewer, a part of the message could be exchanged.
-const REQUIRED: [&str; 5] =
+pub(crate) const REQUIRED: [&str; 5] =
     ["@method", "@target-uri", "content-digest", "content-type", "webhook-id"];
 /// Signatures of one request that are looked at: more than any rotation has.
 const MAX_SIGNATURES: usize = 16;
@@ -221,7 +221,3 @@ impl fmt::Display for MessageRejection {
 }
 
 impl std::error::Error for MessageRejection {}
-
-#[cfg(test)]
-#[path = "message_verifier_test.rs"]
-mod tests;

@@ -1,12 +1,17 @@
 //! The vectors of RFC 9421, and what a verifier of webhooks must refuse.
 
 use http::{HeaderMap, HeaderName};
+use stagger::hint::structured::{BareItem, Dictionary, Member};
+use stagger::{Instant, Span};
 use stagger_scheduler::model::{Secret, SecretKind};
+use url::Url;
 
-use super::*;
 use crate::TOLERANCE;
 use crate::content_digest::content_digest;
+use crate::message_signature::written;
+use crate::message_verifier::*;
 use crate::secret::{public_key_text, secret_text};
+use crate::signature_base::{SignedRequest, names};
 use crate::signer::{Signer, key_id};
 
 const NOW: u64 = 1_700_000_000;

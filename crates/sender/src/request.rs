@@ -21,6 +21,7 @@ use crate::credentials::{CredentialRules, Credentials};
 use crate::destination::Publisher;
 use crate::handshake::{HandshakeClient, refusal};
 use crate::header;
+use crate::message_signature::MessageSignatures;
 use crate::send_failure::SendFailure;
 use crate::signature_base::SignedRequest;
 use crate::signer::Signer;
@@ -334,9 +335,9 @@ impl Ready {
                 SignedRequest { method: Method::POST.as_str(), target_uri: &self.url, headers };
             let covered = covered(headers);
             let signed = self.signer.sign_request(&request, &covered, timestamp);
-            let signed = signed.ok_or_else(none)?;
-            headers.insert(SIGNATURE_INPUT, value(signed.input)?);
-            headers.insert(MESSAGE_SIGNATURE, value(signed.signature)?);
+            let MessageSignatures { input, signature } = signed.ok_or_else(none)?;
+            headers.insert(SIGNATURE_INPUT, value(input)?);
+            headers.insert(MESSAGE_SIGNATURE, value(signature)?);
         }
         Ok(())
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(format: Format) -> Result<bool, Box<dyn Error>> {
         results.get(&key).copied().unwrap_or(TestResult::Missing)
     };
     let rows: Vec<Row<'_>> = promises.iter().map(|it| Row::new(it, result_of(it))).collect();
-    format.show(&rows, &Page(&rows))?;
+    format.show(&rows, &PromisePage(&rows))?;
     Ok(rows.iter().all(|row| row.passed))
 }
 
@@ -59,9 +59,9 @@ impl<'p> Row<'p> {
     }
 }
 
-struct Page<'r>(&'r [Row<'r>]);
+struct PromisePage<'r>(&'r [Row<'r>]);
 
-impl fmt::Display for Page<'_> {
+impl fmt::Display for PromisePage<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut last = "";
         for row in self.0 {
@@ -90,7 +90,7 @@ mod tests {
         let promise = Promise { feature: "auth".into(), case: "it is sent".into(), test };
         let row = Row::new(&promise, TestResult::Missing);
         assert!(!row.passed);
-        let page = Page(&[row]).to_string();
+        let page = PromisePage(&[row]).to_string();
         assert!(page.contains("there is no such test (send::a::b)"), "{page}");
     }
 }

@@ -13,7 +13,12 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
 use super::credentials::NatsCredentials;
 use super::wire::{NatsMessage, ServerInfo, ServerOp, take};
-use crate::refusal::Refusal;
+use crate::refusal::BrokerRefusal;
+
+/// The schemes of a server's address, each with whether it asks for TLS.
+pub(super) const SCHEMES: &[(&str, bool)] = &[("nats", false), ("tls", true)];
+/// The usual port of a server.
+pub(super) const PORTS: &[u16] = &[4222];
 
 /// The id of the one subscription of a connection.
 const SUBSCRIPTION: &str = "1";
@@ -37,7 +42,7 @@ impl NatsConnection {
         network: &GuardedNetwork,
         (to, of): (&BrokerAddress, ApplicationId),
         credentials: &NatsCredentials,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, BrokerRefusal> {
         let stream = network.connect_broker(to, of).await?;
         let (buffer, info, inbox) = (BytesMut::new(), ServerInfo::default(), inbox()?);
         let mut connection = Self { stream, buffer, info, inbox, asked: 0 };
@@ -45,7 +50,10 @@ impl NatsConnection {
             return Err(not_nats().into());
         };
         if info.tls_required && !to.is_tls() {
-            return Err(Refusal::new(400, "the server asks for TLS: its url begins with tls://"));
+            return Err(BrokerRefusal::new(
+                400,
+                "the server asks for TLS: its url begins with tls://",
+            ));
         }
         if !connection.buffer.is_empty() {
             return Err(not_nats().into());
@@ -126,7 +134,7 @@ impl NatsConnection {
         &mut self,
         subject: &str,
         body: &str,
-    ) -> Result<NatsMessage, Refusal> {
+    ) -> Result<NatsMessage, BrokerRefusal> {
         let reply = self.reply_subject();
         self.publish((subject, Some(&reply)), &[], body.as_bytes()).await?;
         self.reply_to(&reply).await
@@ -136,7 +144,7 @@ impl NatsConnection {
     ///
     /// # Errors
     /// The connection fails; the server reports an error.
-    pub(super) async fn reply_to(&mut self, subject: &str) -> Result<NatsMessage, Refusal> {
+    pub(super) async fn reply_to(&mut self, subject: &str) -> Result<NatsMessage, BrokerRefusal> {
         loop {
             let message = self.next_message().await?;
             if message.subject == subject {
@@ -149,7 +157,7 @@ impl NatsConnection {
     ///
     /// # Errors
     /// The connection fails; the server reports an error.
-    pub(super) async fn next_message(&mut self) -> Result<NatsMessage, Refusal> {
+    pub(super) async fn next_message(&mut self) -> Result<NatsMessage, BrokerRefusal> {
         loop {
             if let ServerOp::Message(message) = self.next_alive().await? {
                 return Ok(message);
@@ -161,21 +169,21 @@ impl NatsConnection {
     ///
     /// # Errors
     /// The connection fails; the server reports an error.
-    pub(super) async fn flush(&mut self) -> Result<(), Refusal> {
+    pub(super) async fn flush(&mut self) -> Result<(), BrokerRefusal> {
         self.write(b"PING\r\n").await?;
         self.until_pong().await
     }
 
-    async fn until_pong(&mut self) -> Result<(), Refusal> {
+    async fn until_pong(&mut self) -> Result<(), BrokerRefusal> {
         while self.next_alive().await? != ServerOp::Pong {}
         Ok(())
     }
 
     /// The next operation; a ping is answered, an error is one.
-    async fn next_alive(&mut self) -> Result<ServerOp, Refusal> {
+    async fn next_alive(&mut self) -> Result<ServerOp, BrokerRefusal> {
         match self.next_op().await? {
             ServerOp::Ping => self.write(b"PONG\r\n").await?,
-            ServerOp::Error(why) => return Err(Refusal::new(status_of(&why), why)),
+            ServerOp::Error(why) => return Err(BrokerRefusal::new(status_of(&why), why)),
             op => return Ok(op),
         }
         Ok(ServerOp::Ok)
@@ -251,14 +259,14 @@ fn inbox() -> Result<String, SendFailure> {
 
 impl NatsCredentials {
     /// The options of `CONNECT`.
-    fn connect_options(&self, info: &ServerInfo) -> Result<String, Refusal> {
+    fn connect_options(&self, info: &ServerInfo) -> Result<String, BrokerRefusal> {
         let mut options = json!({
             "verbose": false, "pedantic": false, "headers": true, "no_responders": true,
             "name": "stagger", "lang": "rust", "version": env!("CARGO_PKG_VERSION"), "protocol": 1,
         });
         let nonce = || {
             let asked = info.nonce.as_deref();
-            asked.ok_or_else(|| Refusal::new(401, "the server does not ask for a key"))
+            asked.ok_or_else(|| BrokerRefusal::new(401, "the server does not ask for a key"))
         };
         let given = match self {
             Self::None => json!({}),

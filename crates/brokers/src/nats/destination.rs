@@ -5,15 +5,15 @@ use serde::Deserialize;
 use stagger::ConfigError;
 use stagger_scheduler::model::{AttemptFailure, Endpoint, NatsDestination};
 use stagger_sender::{
-    BrokerAddress, Destination, DestinationReply, GuardedNetwork, Outgoing, SendFailure, Written,
+    BrokerAddress, BrokerDestination, DestinationReply, GuardedNetwork, Outgoing, SendFailure,
+    Written,
 };
 
-use super::connection::{NatsConnection, head};
+use super::connection::{NatsConnection, PORTS, SCHEMES, head};
 use super::credentials::NatsCredentials;
 use super::subject::is_subject;
-use super::{PORTS, SCHEMES};
 use crate::idle::IdleConnections;
-use crate::refusal::Refusal;
+use crate::refusal::BrokerRefusal;
 
 /// One subject, or one for each type, of one server.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ impl NatsPublisher {
         &self,
         network: &GuardedNetwork,
         outgoing: &Outgoing<'_>,
-    ) -> Result<NatsConnection, Refusal> {
+    ) -> Result<NatsConnection, BrokerRefusal> {
         while let Some(mut idle) = self.idle.take() {
             if idle.is_usable().await {
                 return Ok(idle);
@@ -89,7 +89,7 @@ impl NatsPublisher {
         network: &GuardedNetwork,
         outgoing: &Outgoing<'_>,
         written: &Written,
-    ) -> Result<DestinationReply, Refusal> {
+    ) -> Result<DestinationReply, BrokerRefusal> {
         let subject = outgoing.fill(&self.settings.subject);
         if !is_subject(&subject) {
             let detail = format!("{subject} is no subject that can be published to");
@@ -109,7 +109,7 @@ impl NatsPublisher {
             return Err(unbuildable(detail).into());
         }
         if !connection.info().headers {
-            return Err(Refusal::new(400, "the server takes no headers"));
+            return Err(BrokerRefusal::new(400, "the server takes no headers"));
         }
         let reply = self.settings.jetstream.then(|| connection.reply_subject());
         written.begin()?;
@@ -129,23 +129,23 @@ impl NatsPublisher {
         &self,
         connection: &mut NatsConnection,
         reply: &str,
-    ) -> Result<DestinationReply, Refusal> {
+    ) -> Result<DestinationReply, BrokerRefusal> {
         let answer = connection.reply_to(reply).await?;
         if answer.status == Some(503) {
-            return Err(Refusal::new(404, "no stream takes this subject"));
+            return Err(BrokerRefusal::new(404, "no stream takes this subject"));
         }
         match serde_json::from_slice(&answer.payload) {
             Ok(PublishAck { error: Some(error), .. }) => {
-                Err(Refusal::new(error.code, error.description))
+                Err(BrokerRefusal::new(error.code, error.description))
             }
             Ok(PublishAck { stream: Some(_), .. }) => Ok(DestinationReply::taken(answer.payload)),
-            _ => Err(Refusal::new(502, "the answer is not that of a stream")),
+            _ => Err(BrokerRefusal::new(502, "the answer is not that of a stream")),
         }
     }
 }
 
 #[async_trait]
-impl Destination for NatsPublisher {
+impl BrokerDestination for NatsPublisher {
     fn check(&self, network: &GuardedNetwork) -> Result<(), ConfigError> {
         network.check_broker(&self.address)
     }
@@ -156,7 +156,7 @@ impl Destination for NatsPublisher {
         outgoing: &Outgoing<'_>,
         written: &Written,
     ) -> Result<DestinationReply, SendFailure> {
-        self.publish(network, outgoing, written).await.or_else(Refusal::into_reply)
+        self.publish(network, outgoing, written).await.or_else(BrokerRefusal::into_reply)
     }
 }
 

@@ -13,8 +13,3 @@ mod wire;
 
 pub(crate) use destination::NatsPublisher;
 pub use source::{NatsSource, NatsSourceSettings};
-
-/// The schemes of a server's address, each with whether it asks for TLS.
-const SCHEMES: &[(&str, bool)] = &[("nats", false), ("tls", true)];
-/// The usual port of a server.
-const PORTS: &[u16] = &[4222];

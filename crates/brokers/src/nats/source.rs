@@ -7,13 +7,12 @@ use stagger::{ConfigError, Sleep, Span, TokioTime};
 use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth, EndpointId};
 use stagger_sender::{BrokerAddress, GuardedNetwork};
 
-use super::connection::NatsConnection;
+use super::connection::{NatsConnection, PORTS, SCHEMES};
 use super::credentials::NatsCredentials;
 use super::subject::is_subject;
 use super::wire::NatsMessage;
-use super::{PORTS, SCHEMES};
-use crate::refusal::Refusal;
-use crate::source::{Arrival, Disposition, Receipt, Source, SourceFailure};
+use crate::refusal::BrokerRefusal;
+use crate::source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
 
 /// Messages of one round: enough for one commit of the store, and few enough that a node that dies delays few.
 const BATCH: usize = 64;
@@ -103,13 +102,13 @@ impl NatsSource {
         Ok(Self { network, settings, address, credentials, connection: None })
     }
 
-    async fn open(&mut self) -> Result<NatsConnection, Refusal> {
+    async fn open(&mut self) -> Result<NatsConnection, BrokerRefusal> {
         let to = (&self.address, no_application());
         let mut connection = NatsConnection::open(&self.network, to, &self.credentials).await?;
         let NatsSourceSettings { stream, consumer, subject, .. } = &self.settings;
         let known = format!("$JS.API.CONSUMER.INFO.{stream}.{consumer}");
         match read(&connection.request(&known, "").await?) {
-            Err(Refusal::Answered { status: 404, .. }) => {}
+            Err(BrokerRefusal::Answered { status: 404, .. }) => {}
             other => return other.map(|()| connection),
         }
         let mut config = json!({
@@ -125,7 +124,7 @@ impl NatsSource {
         Ok(connection)
     }
 
-    async fn round(&mut self) -> Result<Vec<Arrival>, Refusal> {
+    async fn round(&mut self) -> Result<Vec<BrokerMessage>, BrokerRefusal> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => within(ANSWER, self.open()).await?,
@@ -147,7 +146,7 @@ impl NatsSource {
         connection: &mut NatsConnection,
         question: serde_json::Value,
         batch: usize,
-    ) -> Result<Vec<Arrival>, Refusal> {
+    ) -> Result<Vec<BrokerMessage>, BrokerRefusal> {
         let NatsSourceSettings { stream, consumer, .. } = &self.settings;
         let next = format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}");
         let reply = connection.reply_subject();
@@ -170,7 +169,7 @@ impl NatsSource {
                 Some(404 | 408) => break,
                 Some(status) => {
                     let why = message.header("description").unwrap_or("no consumer answers");
-                    return Err(Refusal::new(status, why));
+                    return Err(BrokerRefusal::new(status, why));
                 }
                 None => {
                     came += 1;
@@ -181,9 +180,9 @@ impl NatsSource {
         Ok(arrivals)
     }
 
-    async fn tell(&mut self, receipt: &Receipt, fate: Disposition) -> Result<(), Refusal> {
+    async fn tell(&mut self, ack_id: &AckId, fate: Disposition) -> Result<(), BrokerRefusal> {
         let Some(mut connection) = self.connection.take() else {
-            return Err(Refusal::new(504, "the connection was lost"));
+            return Err(BrokerRefusal::new(504, "the connection was lost"));
         };
         let answer = match fate {
             Disposition::Accepted => "+ACK".to_owned(),
@@ -196,7 +195,7 @@ impl NatsSource {
             }
         };
         // The server confirms it, so that a message is not forgotten by this node and remembered by the other side.
-        within(ANSWER, async { connection.request(receipt.as_str(), &answer).await.map(|_| ()) })
+        within(ANSWER, async { connection.request(ack_id.as_str(), &answer).await.map(|_| ()) })
             .await?;
         self.connection = Some(connection);
         Ok(())
@@ -205,12 +204,12 @@ impl NatsSource {
 
 #[async_trait]
 impl Source for NatsSource {
-    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure> {
+    async fn receive(&mut self) -> Result<Vec<BrokerMessage>, SourceFailure> {
         self.round().await.map_err(SourceFailure::new)
     }
 
-    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure> {
-        self.tell(&receipt, fate).await.map_err(SourceFailure::new)
+    async fn settle(&mut self, ack_id: AckId, fate: Disposition) -> Result<(), SourceFailure> {
+        self.tell(&ack_id, fate).await.map_err(SourceFailure::new)
     }
 }
 
@@ -218,7 +217,7 @@ impl Source for NatsSource {
 ///
 /// Its reply subject is `$JS.ACK.<stream>.<consumer>.<delivered>.<stream sequence>.<consumer sequence>...`, and since NATS
 /// 2.9 may have a domain and an account after `$JS.ACK`.
-fn arrival(message: NatsMessage) -> Option<Arrival> {
+fn arrival(message: NatsMessage) -> Option<BrokerMessage> {
     let reply = message.reply.clone()?;
     let words: Vec<&str> = reply.split('.').collect();
     let (stream, sequence) = match words.len() {
@@ -228,11 +227,11 @@ fn arrival(message: NatsMessage) -> Option<Arrival> {
     };
     let own = format!("{stream}:{sequence}");
     let id = message.header("Nats-Msg-Id").map_or(own, str::to_owned);
-    Some(Arrival {
+    Some(BrokerMessage {
         id,
         headers: message.headers,
         payload: message.payload,
-        receipt: Receipt::new(reply),
+        ack_id: AckId::new(reply),
     })
 }
 
@@ -240,8 +239,8 @@ fn arrival(message: NatsMessage) -> Option<Arrival> {
 async fn dead_letter(
     connection: &mut NatsConnection,
     subject: &str,
-    (why, arrival): (&str, &Arrival),
-) -> Result<(), Refusal> {
+    (why, arrival): (&str, &BrokerMessage),
+) -> Result<(), BrokerRefusal> {
     let is_plain = |(name, _): &&(String, String)| !name.to_ascii_lowercase().starts_with("nats-");
     let mut headers: Vec<_> = arrival.headers.iter().filter(is_plain).cloned().collect();
     let why: String = why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
@@ -252,31 +251,33 @@ async fn dead_letter(
     let answer = within(ANSWER, connection.reply_to(&reply)).await?;
     match answer.status {
         Some(503) => {
-            Err(Refusal::new(404, format!("no stream takes the dead letters of {subject}")))
+            Err(BrokerRefusal::new(404, format!("no stream takes the dead letters of {subject}")))
         }
         _ => read(&answer),
     }
 }
 
-fn read(message: &NatsMessage) -> Result<(), Refusal> {
+fn read(message: &NatsMessage) -> Result<(), BrokerRefusal> {
     if let Some(status) = message.status {
-        return Err(Refusal::new(status, "the server has no JetStream, or no such stream"));
+        return Err(BrokerRefusal::new(status, "the server has no JetStream, or no such stream"));
     }
     match serde_json::from_slice(&message.payload) {
         Ok(ApiAnswer { error: None }) => Ok(()),
-        Ok(ApiAnswer { error: Some(error) }) => Err(Refusal::new(error.code, error.description)),
-        Err(_) => Err(Refusal::new(502, "the answer is not that of JetStream")),
+        Ok(ApiAnswer { error: Some(error) }) => {
+            Err(BrokerRefusal::new(error.code, error.description))
+        }
+        Err(_) => Err(BrokerRefusal::new(502, "the answer is not that of JetStream")),
     }
 }
 
 async fn within<T>(
     span: Span,
-    work: impl Future<Output = Result<T, Refusal>>,
-) -> Result<T, Refusal> {
+    work: impl Future<Output = Result<T, BrokerRefusal>>,
+) -> Result<T, BrokerRefusal> {
     tokio::select! {
         biased;
         done = work => done,
-        () = TokioTime.sleep(span) => Err(Refusal::new(504, "the server does not answer")),
+        () = TokioTime.sleep(span) => Err(BrokerRefusal::new(504, "the server does not answer")),
     }
 }
 

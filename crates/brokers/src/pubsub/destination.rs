@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 use stagger::ConfigError;
 use stagger_scheduler::model::{AttemptFailure, Endpoint, EndpointAuth, PubSubDestination};
 use stagger_sender::{
-    Destination, DestinationReply, GuardedNetwork, HttpAddress, Outgoing, SendFailure, Written,
+    BrokerDestination, DestinationReply, GuardedNetwork, HttpAddress, Outgoing, SendFailure,
+    Written,
 };
 
 use super::client::call;
@@ -80,7 +81,7 @@ impl PubSubPublisher {
 }
 
 #[async_trait]
-impl Destination for PubSubPublisher {
+impl BrokerDestination for PubSubPublisher {
     fn check(&self, network: &GuardedNetwork) -> Result<(), ConfigError> {
         network.check_http(&self.url)
     }

@@ -14,7 +14,7 @@ use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointId};
 use stagger_sender::{DestinationReply, GuardedNetwork, HttpAddress, Written};
 
 use super::client::call;
-use crate::source::{Arrival, Disposition, Receipt, Source, SourceFailure};
+use crate::source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
 
 /// Messages of one round.
 const BATCH: usize = 64;
@@ -132,7 +132,7 @@ impl PubSubSource {
         &self,
         to: &HttpAddress,
         why: &str,
-        arrival: &Arrival,
+        arrival: &BrokerMessage,
     ) -> Result<(), SourceFailure> {
         let why: String =
             why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
@@ -149,7 +149,7 @@ impl PubSubSource {
 
 #[async_trait]
 impl Source for PubSubSource {
-    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure> {
+    async fn receive(&mut self) -> Result<Vec<BrokerMessage>, SourceFailure> {
         let reply = self.call(&self.pull, json!({ "maxMessages": BATCH })).await?;
         let reply: PullReply = serde_json::from_slice(&reply.reply).map_err(|error| {
             SourceFailure::new(format!("the reply is not that of Pub/Sub: {error}"))
@@ -157,8 +157,8 @@ impl Source for PubSubSource {
         Ok(reply.received_messages.into_iter().map(arrival).collect())
     }
 
-    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure> {
-        let mut body = json!({ "ackIds": [receipt.as_str()] });
+    async fn settle(&mut self, ack_id: AckId, fate: Disposition) -> Result<(), SourceFailure> {
+        let mut body = json!({ "ackIds": [ack_id.as_str()] });
         match fate {
             Disposition::Accepted => {}
             Disposition::Later => {
@@ -176,11 +176,11 @@ impl Source for PubSubSource {
 }
 
 /// Data that is no base64 is poison further on: it is taken as it came.
-fn arrival(received: ReceivedMessage) -> Arrival {
+fn arrival(received: ReceivedMessage) -> BrokerMessage {
     let TopicMessage { message_id, data, attributes } = received.message;
     let payload = STANDARD.decode(&data).unwrap_or_else(|_| data.into_bytes()).into();
-    let (headers, receipt) = (attributes.into_iter().collect(), Receipt::new(received.ack_id));
-    Arrival { id: message_id, headers, payload, receipt }
+    let (headers, ack_id) = (attributes.into_iter().collect(), AckId::new(received.ack_id));
+    BrokerMessage { id: message_id, headers, payload, ack_id }
 }
 
 /// Sources belong to the operator, and to no application.

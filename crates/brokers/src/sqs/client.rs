@@ -8,7 +8,7 @@ use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint};
 use stagger_sender::{GuardedNetwork, HttpAddress, HttpCall, SendFailure, Written};
 
 use super::credentials::AwsCredentials;
-use super::signature::{Scope, authorization};
+use super::signature::{CredentialScope, authorization};
 
 /// Longest reply, in bytes: ten messages of the largest size, with their attributes.
 const MAX_REPLY: usize = 16 << 20;
@@ -113,7 +113,7 @@ impl Queue {
             vec![("content-type", JSON), ("host", host), ("x-amz-date", time.as_str())];
         signed.extend(token.map(|token| ("x-amz-security-token", token)));
         signed.push(("x-amz-target", target.as_str()));
-        let scope = Scope { region: &self.region, service: "sqs" };
+        let scope = CredentialScope { region: &self.region, service: "sqs" };
         let authorization = authorization(&identity, scope, &time, (&signed, body));
         let all = signed.into_iter().chain([("authorization", authorization.as_str())]);
         let mut headers = HeaderMap::new();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use stagger::ConfigError;
 use stagger_scheduler::model::{AttemptFailure, Endpoint, SqsDestination};
 use stagger_sender::{
-    Destination, DestinationReply, GuardedNetwork, Outgoing, SendFailure, Written,
+    BrokerDestination, DestinationReply, GuardedNetwork, Outgoing, SendFailure, Written,
 };
 
 use super::client::Queue;
@@ -76,7 +76,7 @@ impl SqsPublisher {
 }
 
 #[async_trait]
-impl Destination for SqsPublisher {
+impl BrokerDestination for SqsPublisher {
     fn check(&self, network: &GuardedNetwork) -> Result<(), ConfigError> {
         network.check_http(&self.url)
     }

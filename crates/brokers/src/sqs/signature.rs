@@ -8,7 +8,7 @@ use stagger_scheduler::model::AwsIdentity;
 
 /// The scope of a signature besides its day.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scope<'s> {
+pub(super) struct CredentialScope<'s> {
     pub(super) region: &'s str,
     pub(super) service: &'s str,
 }
@@ -17,7 +17,7 @@ pub(super) struct Scope<'s> {
 /// `time` is that of `x-amz-date`.
 pub(super) fn authorization(
     identity: &AwsIdentity,
-    scope: Scope<'_>,
+    scope: CredentialScope<'_>,
     time: &str,
     (headers, body): (&[(&str, &str)], &[u8]),
 ) -> String {
@@ -26,7 +26,7 @@ pub(super) fn authorization(
     let names = headers.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(";");
     let request = format!("POST\n/\n\n{lines}\n{names}\n{}", digest(body));
     let day = time.get(..8).unwrap_or_default();
-    let Scope { region, service } = scope;
+    let CredentialScope { region, service } = scope;
     let place = format!("{day}/{region}/{service}/aws4_request");
     let text = format!("AWS4-HMAC-SHA256\n{time}\n{place}\n{}", digest(request.as_bytes()));
     let key = format!("AWS4{}", identity.secret_access_key.reveal()).into_bytes();
@@ -71,7 +71,7 @@ mod tests {
     /// `post-vanilla` and `post-header-key-sort` of AWS's test suite for Signature Version 4.
     #[test]
     fn signatures_are_those_of_the_test_suite_of_aws() {
-        let scope = Scope { region: "us-east-1", service: "service" };
+        let scope = CredentialScope { region: "us-east-1", service: "service" };
         let time = "20150830T123600Z";
         for (headers, signature) in [
             (

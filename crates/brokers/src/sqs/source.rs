@@ -12,7 +12,7 @@ use stagger_sender::{GuardedNetwork, Written};
 
 use super::client::{Queue, QueueReply};
 use super::credentials::AwsCredentials;
-use crate::source::{Arrival, Disposition, Receipt, Source, SourceFailure};
+use crate::source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
 
 /// Messages of one round, the most that SQS gives.
 const BATCH: usize = 10;
@@ -102,7 +102,12 @@ impl SqsSource {
         }
     }
 
-    async fn bury(&self, to: &str, why: &str, arrival: &Arrival) -> Result<(), SourceFailure> {
+    async fn bury(
+        &self,
+        to: &str,
+        why: &str,
+        arrival: &BrokerMessage,
+    ) -> Result<(), SourceFailure> {
         let why: String =
             why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
         let mut headers = vec![
@@ -127,7 +132,7 @@ impl SqsSource {
 
 #[async_trait]
 impl Source for SqsSource {
-    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure> {
+    async fn receive(&mut self) -> Result<Vec<BrokerMessage>, SourceFailure> {
         let body = json!({
             "QueueUrl": self.queue.url, "MaxNumberOfMessages": BATCH, "WaitTimeSeconds": WAIT,
             "VisibilityTimeout": VISIBILITY, "MessageAttributeNames": ["All"],
@@ -139,8 +144,8 @@ impl Source for SqsSource {
         Ok(reply.messages.unwrap_or_default().into_iter().map(arrival).collect())
     }
 
-    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure> {
-        let mut body = json!({ "QueueUrl": self.queue.url, "ReceiptHandle": receipt.as_str() });
+    async fn settle(&mut self, ack_id: AckId, fate: Disposition) -> Result<(), SourceFailure> {
+        let mut body = json!({ "QueueUrl": self.queue.url, "ReceiptHandle": ack_id.as_str() });
         match fate {
             Disposition::Accepted => {}
             Disposition::Later => {
@@ -157,11 +162,11 @@ impl Source for SqsSource {
     }
 }
 
-fn arrival(message: QueueMessage) -> Arrival {
+fn arrival(message: QueueMessage) -> BrokerMessage {
     let attributes = message.message_attributes.into_iter();
     let headers = attributes.filter_map(|(name, it)| Some((name, it.string_value?))).collect();
-    let (id, receipt) = (message.message_id, Receipt::new(message.receipt_handle));
-    Arrival { id, headers, payload: Bytes::from(message.body), receipt }
+    let (id, ack_id) = (message.message_id, AckId::new(message.receipt_handle));
+    BrokerMessage { id, headers, payload: Bytes::from(message.body), ack_id }
 }
 
 /// Sources belong to the operator, and to no application.

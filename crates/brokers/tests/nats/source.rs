@@ -1,7 +1,7 @@
 //! A consumer of JetStream.
 
 use serde_json::json;
-use stagger_brokers::{Arrival, Disposition, NatsSource, NatsSourceSettings, Source};
+use stagger_brokers::{BrokerMessage, Disposition, NatsSource, NatsSourceSettings, Source};
 
 use crate::destination::sender;
 use crate::server::{NatsServer, RawClient};
@@ -40,7 +40,7 @@ async fn pending(client: &mut RawClient) -> (u64, u64) {
     (number("num_ack_pending"), number("num_pending"))
 }
 
-fn poison(arrival: &Arrival) -> Disposition {
+fn poison(arrival: &BrokerMessage) -> Disposition {
     Disposition::Poison("it is not JSON".into(), Box::new(arrival.clone()))
 }
 
@@ -54,14 +54,14 @@ async fn messages_are_the_servers_until_they_are_accepted() {
     assert_eq!(arrivals[0].header("Stagger-Event-Type"), Some("order.new"));
     assert_eq!(&arrivals[0].payload[..], b"{\"n\":1}");
     assert_eq!(pending(&mut client).await, (2, 0));
-    first.settle(arrivals[0].receipt.clone(), Disposition::Accepted).await.expect("it answers");
+    first.settle(arrivals[0].ack_id.clone(), Disposition::Accepted).await.expect("it answers");
     assert_eq!(pending(&mut client).await, (1, 0));
-    first.settle(arrivals[1].receipt.clone(), Disposition::Later).await.expect("it answers");
+    first.settle(arrivals[1].ack_id.clone(), Disposition::Later).await.expect("it answers");
     let again = first.receive().await.expect("the server answers");
     // It comes again after a pause of 5 s, which is as long as a round.
     let again = if again.is_empty() { first.receive().await.expect("it answers") } else { again };
     assert_eq!(again.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["ORDERS:2"]);
-    first.settle(again[0].receipt.clone(), Disposition::Accepted).await.expect("it answers");
+    first.settle(again[0].ack_id.clone(), Disposition::Accepted).await.expect("it answers");
     assert_eq!(pending(&mut client).await, (0, 0));
 }
 
@@ -70,8 +70,8 @@ async fn a_poison_message_is_in_the_dead_letters_with_its_reason_and_comes_no_mo
     let Some((server, mut client)) = filled().await else { return };
     let mut source = source(&server);
     let arrivals = source.receive().await.expect("the server answers");
-    source.settle(arrivals[0].receipt.clone(), poison(&arrivals[0])).await.expect("it answers");
-    source.settle(arrivals[1].receipt.clone(), Disposition::Accepted).await.expect("it answers");
+    source.settle(arrivals[0].ack_id.clone(), poison(&arrivals[0])).await.expect("it answers");
+    source.settle(arrivals[1].ack_id.clone(), Disposition::Accepted).await.expect("it answers");
     assert_eq!(pending(&mut client).await, (0, 0));
     let mut consumer = NatsSource::new(
         sender(true).network().clone(),
@@ -100,7 +100,7 @@ async fn a_poison_message_stays_when_nothing_takes_the_dead_letters() {
     client.publish("orders.new", "", "x").await;
     let mut source = source(&server);
     let arrivals = source.receive().await.expect("the server answers");
-    let failed = source.settle(arrivals[0].receipt.clone(), poison(&arrivals[0])).await;
+    let failed = source.settle(arrivals[0].ack_id.clone(), poison(&arrivals[0])).await;
     let failed = failed.expect_err("no stream takes it").to_string();
     assert!(failed.contains("dead.orders"), "{failed}");
     assert_eq!(pending(&mut client).await, (1, 0));
@@ -112,12 +112,9 @@ async fn a_server_that_is_away_is_a_failure_and_nothing_is_lost() {
     let mut source = source(&server);
     let arrivals = source.receive().await.expect("the server answers");
     assert_eq!(arrivals.len(), 2);
-    source.settle(arrivals[0].receipt.clone(), Disposition::Accepted).await.expect("it answers");
+    source.settle(arrivals[0].ack_id.clone(), Disposition::Accepted).await.expect("it answers");
     server.kill().await;
-    source
-        .settle(arrivals[1].receipt.clone(), Disposition::Accepted)
-        .await
-        .expect_err("it is away");
+    source.settle(arrivals[1].ack_id.clone(), Disposition::Accepted).await.expect_err("it is away");
     source.receive().await.expect_err("it is away");
     server.restart("").await;
     let mut client = RawClient::connect(server.port, "").await;

@@ -43,11 +43,11 @@ async fn messages_are_pulled_and_settled_as_the_reference_writes_it() {
     assert_eq!((arrivals.len(), arrivals[0].id.as_str()), (1, "19916711285"));
     assert_eq!(&arrivals[0].payload[..], b"{\"n\":1}");
     assert_eq!(arrivals[0].header("stagger-event-type"), Some("order.new"));
-    let receipt = || arrivals[0].receipt.clone();
-    source.settle(receipt(), Disposition::Accepted).await.expect("it answers");
-    source.settle(receipt(), Disposition::Later).await.expect("it answers");
+    let ack_id = || arrivals[0].ack_id.clone();
+    source.settle(ack_id(), Disposition::Accepted).await.expect("it answers");
+    source.settle(ack_id(), Disposition::Later).await.expect("it answers");
     let poison = Disposition::Poison("it is not JSON".into(), Box::new(arrivals[0].clone()));
-    source.settle(receipt(), poison).await.expect("it answers");
+    source.settle(ack_id(), poison).await.expect("it answers");
     let seen = server.seen();
     let calls: Vec<_> =
         seen.iter().map(|it| it.path.rsplit(':').next().unwrap_or_default()).collect();

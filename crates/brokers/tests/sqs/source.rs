@@ -46,13 +46,13 @@ async fn an_accepted_message_is_deleted_and_a_poison_one_is_in_the_dead_letters(
     let first = source.receive().await.expect("it answers");
     assert_eq!((first.len(), first[0].header("stagger-event-type")), (1, Some("order.new")));
     assert_eq!(&first[0].payload[..], b"{\"n\":1}");
-    source.settle(first[0].receipt.clone(), Disposition::Accepted).await.expect("it answers");
+    source.settle(first[0].ack_id.clone(), Disposition::Accepted).await.expect("it answers");
 
     emulator.put("nonsense", "order.new").await;
     let second = source.receive().await.expect("it answers");
     assert_ne!(first[0].id, second[0].id);
     let poison = Disposition::Poison("it is not JSON".into(), Box::new(second[0].clone()));
-    source.settle(second[0].receipt.clone(), poison).await.expect("it answers");
+    source.settle(second[0].ack_id.clone(), poison).await.expect("it answers");
     let dead = emulator.drain("dead").await;
     assert_eq!((dead.len(), dead[0]["body"].as_str()), (1, Some("nonsense")));
     assert_eq!(dead[0]["attributes"]["stagger-refused"], "it is not JSON");

@@ -55,6 +55,10 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
         processes::dispatcher_beside(fixture)?;
     }
     let command = fixture.on_own_ports(&command);
+    if command == "stagger webhooks keys list --format json" {
+        // Without a key there is no line of JSON.
+        processes::api_key(fixture)?;
+    }
     let command = match command.strip_prefix("stagger webhooks keys delete ") {
         // Only a key that is there can be deleted.
         Some(_) => format!("stagger webhooks keys delete {}", processes::api_key(fixture)?),

@@ -1,7 +1,7 @@
 //! A broker's message as a message of an application.
 
 use sha2::{Digest, Sha256};
-use stagger_brokers::{Arrival, Disposition};
+use stagger_brokers::{BrokerMessage, Disposition};
 use stagger_scheduler::model::{
     ApplicationId, EventAttributes, EventType, IdempotencyKey, TraceContext,
 };
@@ -19,7 +19,7 @@ const BYTES: &str = "application/octet-stream";
 
 /// What became of a message, for the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum SourceOutcome {
     Accepted,
     Repeated,
     Poison,
@@ -30,25 +30,25 @@ pub(super) enum Outcome {
 pub(super) async fn accept(
     node: &Node,
     (settings, max_payload): (&SourceSettings, usize),
-    arrival: &Arrival,
-) -> (Outcome, Disposition) {
+    arrival: &BrokerMessage,
+) -> (SourceOutcome, Disposition) {
     let accepted = match submission(node, (settings, max_payload), arrival).await {
         Ok((application, submission)) => node.accept(application, vec![submission]).await,
         Err(error) => Err(error),
     };
     match accepted {
         Ok(accepted) if accepted.iter().any(|it| it.repeated) => {
-            (Outcome::Repeated, Disposition::Accepted)
+            (SourceOutcome::Repeated, Disposition::Accepted)
         }
-        Ok(_) => (Outcome::Accepted, Disposition::Accepted),
+        Ok(_) => (SourceOutcome::Accepted, Disposition::Accepted),
         Err(error) if is_poison(&error) => {
             tracing::warn!(source = settings.name, id = arrival.id, %error, "source message refused");
             let arrival = Box::new(arrival.clone());
-            (Outcome::Poison, Disposition::Poison(error.to_string(), arrival))
+            (SourceOutcome::Poison, Disposition::Poison(error.to_string(), arrival))
         }
         Err(error) => {
             tracing::debug!(source = settings.name, id = arrival.id, %error, "source message put off");
-            (Outcome::Later, Disposition::Later)
+            (SourceOutcome::Later, Disposition::Later)
         }
     }
 }
@@ -61,7 +61,7 @@ fn is_poison(error: &Error) -> bool {
 async fn submission(
     node: &Node,
     (settings, max_payload): (&SourceSettings, usize),
-    arrival: &Arrival,
+    arrival: &BrokerMessage,
 ) -> Result<(ApplicationId, Submission), Error> {
     let size = arrival.payload.len();
     if size > max_payload {
@@ -101,7 +101,7 @@ async fn submission(
 async fn application(
     node: &Node,
     settings: &SourceSettings,
-    arrival: &Arrival,
+    arrival: &BrokerMessage,
 ) -> Result<ApplicationId, Error> {
     let name = settings.application.as_deref().or_else(|| arrival.header(APPLICATION));
     let name = name.ok_or_else(|| {

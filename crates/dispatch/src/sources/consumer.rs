@@ -1,13 +1,13 @@
 //! The task of one source: receive, accept, settle.
 
 use stagger::{Entropy, OsEntropy, Sleep, Span, TokioTime};
-use stagger_brokers::{Arrival, Source};
+use stagger_brokers::{BrokerMessage, Source};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use std::sync::Arc;
 
-use super::accept::{Outcome, accept};
+use super::accept::{SourceOutcome, accept};
 use super::figures::SourceFigures;
 use crate::config::SourceSettings;
 use crate::node::Node;
@@ -52,24 +52,24 @@ impl Consumer {
     }
 
     /// Accepts all messages of a round, each on its own, and settles them; false if the source should pause.
-    async fn take(&mut self, arrivals: Vec<Arrival>, figures: &SourceFigures) -> bool {
+    async fn take(&mut self, arrivals: Vec<BrokerMessage>, figures: &SourceFigures) -> bool {
         let mut tasks = JoinSet::new();
         for arrival in arrivals {
             let (node, settings) = (self.node.clone(), Arc::clone(&self.settings));
             let max_payload = self.max_payload;
             tasks.spawn(async move {
                 let (outcome, fate) = accept(&node, (&settings, max_payload), &arrival).await;
-                (outcome, arrival.receipt, fate)
+                (outcome, arrival.ack_id, fate)
             });
         }
         let (mut all, mut later, mut settled) = (0_usize, 0_usize, true);
         while let Some(done) = tasks.join_next().await {
             // A task that panicked has said so, and its message comes again.
-            let Ok((outcome, receipt, fate)) = done else { continue };
+            let Ok((outcome, ack_id, fate)) = done else { continue };
             figures.count(outcome);
             all += 1;
-            later += usize::from(outcome == Outcome::Later);
-            if let Err(error) = self.source.settle(receipt, fate).await {
+            later += usize::from(outcome == SourceOutcome::Later);
+            if let Err(error) = self.source.settle(ack_id, fate).await {
                 figures.failures.increment(1);
                 tracing::warn!(source = self.settings.name, %error, "source message not settled, it comes again");
                 settled = false;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use stagger::Instant;
-use stagger_brokers::{Arrival, Disposition, Receipt, Source, SourceFailure};
+use stagger_brokers::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
 use stagger_scheduler::model::{Application, ApplicationId};
 use stagger_sender::{SendOptions, Sender};
 use stagger_store::MessageFilter;
@@ -23,7 +23,7 @@ use crate::node::{Node, NodeOptions};
 type Settled = mpsc::UnboundedReceiver<(String, &'static str)>;
 
 /// What a broker has for the next calls.
-type Rounds = VecDeque<Result<Vec<Arrival>, &'static str>>;
+type Rounds = VecDeque<Result<Vec<BrokerMessage>, &'static str>>;
 
 /// A broker with these rounds, which then stays silent.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct WrittenSource {
 
 #[async_trait::async_trait]
 impl Source for WrittenSource {
-    async fn receive(&mut self) -> Result<Vec<Arrival>, SourceFailure> {
+    async fn receive(&mut self) -> Result<Vec<BrokerMessage>, SourceFailure> {
         let next = self.rounds.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         match next {
             Some(Ok(round)) => Ok(round),
@@ -43,26 +43,26 @@ impl Source for WrittenSource {
         }
     }
 
-    async fn settle(&mut self, receipt: Receipt, fate: Disposition) -> Result<(), SourceFailure> {
+    async fn settle(&mut self, ack_id: AckId, fate: Disposition) -> Result<(), SourceFailure> {
         let word = match fate {
             Disposition::Accepted => "accepted",
             Disposition::Poison(..) => "poison",
             Disposition::Later => "later",
         };
-        self.settled.send((receipt.as_str().to_owned(), word)).map_err(SourceFailure::new)
+        self.settled.send((ack_id.as_str().to_owned(), word)).map_err(SourceFailure::new)
     }
 }
 
-fn arrival(id: &str, payload: impl Into<Bytes>, headers: &[(&str, &str)]) -> Arrival {
+fn arrival(id: &str, payload: impl Into<Bytes>, headers: &[(&str, &str)]) -> BrokerMessage {
     let headers = headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    Arrival { id: id.into(), headers, payload: payload.into(), receipt: Receipt::new(id) }
+    BrokerMessage { id: id.into(), headers, payload: payload.into(), ack_id: AckId::new(id) }
 }
 
 const TYPE: (&str, &str) = ("stagger-event-type", "order.new");
 const APP: (&str, &str) = ("stagger-application", "uid:shop");
 
 async fn start(
-    rounds: Vec<Result<Vec<Arrival>, &'static str>>,
+    rounds: Vec<Result<Vec<BrokerMessage>, &'static str>>,
 ) -> (FaultyStore, Node, Settled, watch::Sender<bool>) {
     let store = FaultyStore::shared();
     let sender = Sender::new(SendOptions::default()).unwrap();
@@ -154,7 +154,7 @@ async fn a_message_comes_again_until_the_store_is_back() {
     let one = arrival("1", "{}", &[TYPE, APP]);
     handle.cut(LinkFault::Refused);
     let (outcome, fate) = super::accept::accept(&node, (&settings, 100), &one).await;
-    assert_eq!(outcome, super::accept::Outcome::Later);
+    assert_eq!(outcome, super::accept::SourceOutcome::Later);
     assert!(matches!(fate, Disposition::Later));
     handle.mend();
     let (_, fate) = super::accept::accept(&node, (&settings, 100), &one).await;

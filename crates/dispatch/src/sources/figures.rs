@@ -2,7 +2,7 @@
 
 use metrics::{Counter, Unit, counter, describe_counter};
 
-use super::accept::Outcome;
+use super::accept::SourceOutcome;
 
 const MESSAGES: &str = "stagger.source.messages";
 const FAILURES: &str = "stagger.source.failures";
@@ -37,12 +37,12 @@ impl SourceFigures {
         }
     }
 
-    pub(super) fn count(&self, outcome: Outcome) {
+    pub(super) fn count(&self, outcome: SourceOutcome) {
         match outcome {
-            Outcome::Accepted => self.accepted.increment(1),
-            Outcome::Repeated => self.repeated.increment(1),
-            Outcome::Poison => self.poison.increment(1),
-            Outcome::Later => self.later.increment(1),
+            SourceOutcome::Accepted => self.accepted.increment(1),
+            SourceOutcome::Repeated => self.repeated.increment(1),
+            SourceOutcome::Poison => self.poison.increment(1),
+            SourceOutcome::Later => self.later.increment(1),
         }
     }
 }

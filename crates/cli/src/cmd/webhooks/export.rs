@@ -20,7 +20,7 @@ enum Sink {
 }
 
 /// The position from which an export goes on.
-enum Position {
+enum ExportPosition {
     Begin,
     After(String),
     End,
@@ -36,14 +36,14 @@ pub(super) async fn export(api: &Api, flags: &MessageExportFlags) -> Result<Stri
         }
     }
     let (mut sink, mut position) = match &flags.output {
-        None => (Sink::Output, Position::Begin),
+        None => (Sink::Output, ExportPosition::Begin),
         Some(file) => open(file)?,
     };
     loop {
         let cursor = match &position {
-            Position::Begin => String::new(),
-            Position::After(cursor) => format!("&cursor={}", encoded(cursor)),
-            Position::End => {
+            ExportPosition::Begin => String::new(),
+            ExportPosition::After(cursor) => format!("&cursor={}", encoded(cursor)),
+            ExportPosition::End => {
                 if let Some(file) = &flags.output {
                     streams::note(&format!("{} is complete", file.display()));
                 }
@@ -75,7 +75,7 @@ impl Sink {
 }
 
 /// The file, cut off after its last checkpoint, and its position.
-fn open(path: &Path) -> Result<(Sink, Position), Failure> {
+fn open(path: &Path) -> Result<(Sink, ExportPosition), Failure> {
     let shown = path.display().to_string();
     let failed = |error: io::Error| wrong("--output", &shown, &format!("a file ({error})"));
     let mut options = OpenOptions::new();
@@ -87,10 +87,10 @@ fn open(path: &Path) -> Result<(Sink, Position), Failure> {
         return Err(wrong("--output", &shown, "a new file, or one of an export"));
     }
     match position {
-        Position::After(_) => {
+        ExportPosition::After(_) => {
             streams::note(&format!("{shown} has a part of the export, which goes on"));
         }
-        Position::Begin | Position::End => {}
+        ExportPosition::Begin | ExportPosition::End => {}
     }
     file.set_len(complete).map_err(failed)?;
     file.seek(SeekFrom::End(0)).map_err(failed)?;
@@ -98,9 +98,9 @@ fn open(path: &Path) -> Result<(Sink, Position), Failure> {
 }
 
 /// The bytes up to the last checkpoint, and the position that it names.
-fn last_checkpoint(file: &File) -> io::Result<(u64, Position)> {
+fn last_checkpoint(file: &File) -> io::Result<(u64, ExportPosition)> {
     let (mut lines, mut line) = (BufReader::new(file), Vec::new());
-    let (mut read, mut found) = (0, (0, Position::Begin));
+    let (mut read, mut found) = (0, (0, ExportPosition::Begin));
     loop {
         line.clear();
         let size = lines.read_until(b'\n', &mut line)?;
@@ -126,7 +126,7 @@ fn begins_an_export(file: &mut File) -> io::Result<bool> {
 const MESSAGE: &[u8] = br#"{"type":"message""#;
 
 /// The position that a whole line names; none if it is no checkpoint and no end.
-fn position_of(line: &[u8]) -> Option<Position> {
+fn position_of(line: &[u8]) -> Option<ExportPosition> {
     let line = line.strip_suffix(b"\n")?;
     // Lines of payloads are large, and need not be read.
     if line.starts_with(MESSAGE) {
@@ -134,8 +134,8 @@ fn position_of(line: &[u8]) -> Option<Position> {
     }
     let line: Value = serde_json::from_slice(line).ok()?;
     match line["type"].as_str()? {
-        "checkpoint" => Some(Position::After(line["cursor"].as_str()?.to_owned())),
-        "end" => Some(Position::End),
+        "checkpoint" => Some(ExportPosition::After(line["cursor"].as_str()?.to_owned())),
+        "end" => Some(ExportPosition::End),
         _ => None,
     }
 }
