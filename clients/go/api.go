@@ -26,16 +26,54 @@ type AcceptedMessage struct {
 	Repeated bool `json:"repeated"`
 }
 
+// ApiKey is: An API key, without its secret.
+type ApiKey struct {
+	// The only application whose data the key gives access to.
+	Application *ApplicationId `json:"application,omitempty"`
+	CreatedAt   Timestamp      `json:"created_at"`
+	// The time from which the key is refused.
+	ExpiresAt *Timestamp `json:"expires_at,omitempty"`
+	Id        ApiKeyId   `json:"id"`
+	// The day of its last use, UTC.
+	LastUsedOn *string `json:"last_used_on,omitempty"`
+	// A name for people, which is also that in the audit log.
+	Name string `json:"name"`
+	// The permissions.
+	Scopes []Scope `json:"scopes"`
+}
+
+// ApiKeyCreated is: A key that was just made.
+type ApiKeyCreated struct {
+	ApiKey
+	// The key. It is shown only here.
+	Key string `json:"key"`
+}
+
+// ApiKeyId is: The name of an API key, which is no secret.
+type ApiKeyId string
+
+// ApiKeyList is: All API keys.
+type ApiKeyList struct {
+	// The oldest first.
+	Items []ApiKey `json:"items"`
+}
+
 // Application is: An application.
 type Application struct {
-	CreatedAt Timestamp     `json:"created_at"`
-	Id        ApplicationId `json:"id"`
+	CreatedAt Timestamp `json:"created_at"`
+	// The checks of its messages against the catalogue of event types; null are those of the dispatcher.
+	EventValidation *EventValidation `json:"event_validation,omitempty"`
+	Id              ApplicationId    `json:"id"`
 	// Texts by name, for the caller's own use.
 	Metadata map[string]string `json:"metadata"`
 	// A name for people.
 	Name string `json:"name"`
+	// The time for which its finished messages are kept, if that is not the node's.
+	Retention *string `json:"retention,omitempty"`
 	// The most attempts in flight for all its endpoints together.
 	Slots int64 `json:"slots"`
+	// The `source` of its events, if it has a setting for it.
+	Source *string `json:"source,omitempty"`
 	// The caller's own id for it.
 	Uid *Uid `json:"uid,omitempty"`
 }
@@ -52,12 +90,20 @@ type ApplicationId string
 
 // ApplicationPatch is: The settings of an application.
 type ApplicationPatch struct {
+	// The checks of its messages against the catalogue of event types: default those of the dispatcher.
+	EventValidation *EventValidation `json:"event_validation,omitempty"`
 	// Texts by name, for your own use: at most 20, of 512 bytes each.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// A name for people.
 	Name *string `json:"name,omitempty"`
+	// The time for which its finished messages are kept: from `60s` to the node's `retention`. Default
+	// that of the node.
+	Retention *string `json:"retention,omitempty"`
 	// The most attempts in flight for all its endpoints together: default 256.
 	Slots *int64 `json:"slots,omitempty"`
+	// The `source` of its events where they are sent as CloudEvents: a URI reference of at most 512 bytes.
+	// Default `/v1/applications/` and the id of the application.
+	Source *string `json:"source,omitempty"`
 	// Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none.
 	Uid *Uid `json:"uid,omitempty"`
 }
@@ -67,12 +113,20 @@ type ApplicationPathId string
 
 // ApplicationSettings is: The settings of an application.
 type ApplicationSettings struct {
+	// The checks of its messages against the catalogue of event types: default those of the dispatcher.
+	EventValidation *EventValidation `json:"event_validation,omitempty"`
 	// Texts by name, for your own use: at most 20, of 512 bytes each.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// A name for people.
 	Name string `json:"name"`
+	// The time for which its finished messages are kept: from `60s` to the node's `retention`. Default
+	// that of the node.
+	Retention *string `json:"retention,omitempty"`
 	// The most attempts in flight for all its endpoints together: default 256.
 	Slots *int64 `json:"slots,omitempty"`
+	// The `source` of its events where they are sent as CloudEvents: a URI reference of at most 512 bytes.
+	// Default `/v1/applications/` and the id of the application.
+	Source *string `json:"source,omitempty"`
 	// Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none.
 	Uid *Uid `json:"uid,omitempty"`
 }
@@ -111,8 +165,8 @@ type Attempts struct {
 type AuditEntry struct {
 	// The method and the path of the call.
 	Action string `json:"action"`
-	// The caller: `admin`, the name of an operator, either of them `on the page`, or the key of an
-	// application.
+	// The caller: `admin`, the name of an operator, either of them `on the page`, the name of an API key
+	// with its id, or the key of an application.
 	Actor string `json:"actor"`
 	// The time of the change.
 	At Timestamp `json:"at"`
@@ -130,6 +184,24 @@ type AuditLog struct {
 
 // Bytes is:
 type Bytes string
+
+// CatalogueEventType is: An event type.
+type CatalogueEventType struct {
+	// Whether it is offered no more in forms and in the portal. Its messages are accepted.
+	Archived  bool      `json:"archived"`
+	CreatedAt Timestamp `json:"created_at"`
+	// A description for people.
+	Description string `json:"description"`
+	// A payload that matches the schema.
+	Example *Payload `json:"example,omitempty"`
+	// The name, which messages have as their `event_type`.
+	Name EventType `json:"name"`
+	// The JSON Schema of its payloads.
+	Schema    *EventSchema `json:"schema,omitempty"`
+	UpdatedAt Timestamp    `json:"updated_at"`
+	// The number of its schemas: one more at each change of the schema, from 1.
+	Version int64 `json:"version"`
+}
 
 // Channel is: A channel of messages, such as a customer or a project.
 type Channel string
@@ -192,9 +264,35 @@ type DeliveryDeadEvent struct {
 	Type      string    `json:"type"`
 }
 
+// DeliveryExhaustedEvent is: Deliveries of an endpoint died: at most one event a second.
+type DeliveryExhaustedEvent struct {
+	Data struct {
+		Application ApplicationId `json:"application"`
+		Attempts    int64         `json:"attempts"`
+		// The number of deliveries that the event stands for; the other members are those of the last one.
+		Count    int64      `json:"count"`
+		Endpoint EndpointId `json:"endpoint"`
+		Failure  *Failure   `json:"failure,omitempty"`
+		Message  MessageId  `json:"message"`
+		Reason   *Ending    `json:"reason,omitempty"`
+		// The status of the last failed attempt, if there was a reply.
+		Status *int64 `json:"status,omitempty"`
+		// Without user, password and query.
+		Url string `json:"url"`
+	} `json:"data"`
+	Timestamp Timestamp `json:"timestamp"`
+	Type      string    `json:"type"`
+}
+
 // DeliveryState is: Where a delivery stands. `pending` and `waiting` are open: attempts are still to
 // come.
 type DeliveryState string
+
+// Destination is: A broker that gets the messages instead of a receiver of HTTP requests: it is at
+// `url`, and `auth` has its credentials. In subjects, keys and groups `{message.id}` and
+// `{event.type}` are filled in. An operator sets it; a key of the application may if the setting
+// `tenant_destinations` says so.
+type Destination any
 
 // DisabledReason is: The reason for which an endpoint is disabled: by an operator, by a 410, or by
 // failing for too long.
@@ -213,12 +311,17 @@ type Endpoint struct {
 	Concurrency int64     `json:"concurrency"`
 	CreatedAt   Timestamp `json:"created_at"`
 	Description string    `json:"description"`
+	// The broker at `url` that gets the messages, if it is one.
+	Destination *Destination `json:"destination,omitempty"`
 	// The time for which all attempts must fail before it is disabled.
 	DisableAfter Span `json:"disable_after"`
 	// The types that it gets, as patterns; none means all.
 	Events []EventPattern `json:"events"`
 	// The filter that payloads must pass, if there is one.
 	Filter *ContentFilter `json:"filter,omitempty"`
+	Format Format         `json:"format"`
+	// Whether it is asked for its consent before the first message. `status.handshake` has the result.
+	Handshake bool `json:"handshake"`
 	// The headers of every attempt. Secret values are shown as `********`.
 	Headers map[string]string `json:"headers"`
 	Id      EndpointId        `json:"id"`
@@ -230,8 +333,9 @@ type Endpoint struct {
 	Permanent []int64 `json:"permanent"`
 	Policy    Policy  `json:"policy"`
 	// The most attempts a second, if there is a cap.
-	Rate     *int64   `json:"rate,omitempty"`
-	Recovery Recovery `json:"recovery"`
+	Rate       *int64     `json:"rate,omitempty"`
+	Recovery   Recovery   `json:"recovery"`
+	Signatures Signatures `json:"signatures"`
 	// Nothing while the endpoint is being made or deleted.
 	Status *EndpointStatus `json:"status,omitempty"`
 	// The longest time that one attempt may take.
@@ -249,6 +353,7 @@ type EndpointAuth any
 
 // EndpointAuthView is: The credentials of an endpoint without their secrets.
 type EndpointAuthView struct {
+	AccessKeyId *string     `json:"access_key_id,omitempty"`
 	Audience    *string     `json:"audience,omitempty"`
 	Ca          *string     `json:"ca,omitempty"`
 	Certificate *string     `json:"certificate,omitempty"`
@@ -256,7 +361,7 @@ type EndpointAuthView struct {
 	ClientId    *string     `json:"client_id,omitempty"`
 	Scope       *string     `json:"scope,omitempty"`
 	TokenUrl    *string     `json:"token_url,omitempty"`
-	// The kind: `basic`, `bearer`, `oauth2` or `mtls`.
+	// The kind: `basic`, `bearer`, `oauth2`, `mtls`, `aws` or `nkey`.
 	Type     string  `json:"type"`
 	Username *string `json:"username,omitempty"`
 }
@@ -285,6 +390,24 @@ type EndpointDisabledEvent struct {
 	Type      string    `json:"type"`
 }
 
+// EndpointFailingEvent is: An endpoint fails: its breaker has opened, or every attempt of 5 minutes
+// has failed.
+type EndpointFailingEvent struct {
+	Data struct {
+		Application   ApplicationId `json:"application"`
+		Endpoint      EndpointId    `json:"endpoint"`
+		FailingSince  *Timestamp    `json:"failing_since,omitempty"`
+		Failure       *Failure      `json:"failure,omitempty"`
+		LastFailureAt *Timestamp    `json:"last_failure_at,omitempty"`
+		// The status of the last failed attempt, if there was a reply.
+		Status *int64 `json:"status,omitempty"`
+		// Without user, password and query.
+		Url string `json:"url"`
+	} `json:"data"`
+	Timestamp Timestamp `json:"timestamp"`
+	Type      string    `json:"type"`
+}
+
 // EndpointId is: The name of an endpoint.
 type EndpointId string
 
@@ -296,13 +419,19 @@ type EndpointPatch struct {
 	// The most attempts in flight: default 16.
 	Concurrency *int64 `json:"concurrency,omitempty"`
 	// A description for people.
-	Description *string `json:"description,omitempty"`
+	Description *string      `json:"description,omitempty"`
+	Destination *Destination `json:"destination,omitempty"`
 	// The time for which all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
 	DisableAfter *Span `json:"disable_after,omitempty"`
 	// The types that it gets, as patterns; none means all but the dispatcher's own.
 	Events []EventPattern `json:"events,omitempty"`
 	// The filter that payloads must pass: default none. A patch replaces it as a whole.
 	Filter *ContentFilter `json:"filter,omitempty"`
+	// The format in which it gets messages: default `plain`, the payload as it came.
+	Format *Format `json:"format,omitempty"`
+	// Whether it is asked for its consent before the first message, by the handshake of CloudEvents web
+	// hooks 1.0.2. Until it consents, nothing is sent, and no attempt is counted. Default `false`.
+	Handshake *bool `json:"handshake,omitempty"`
 	// Additional headers of every attempt, at most 32.
 	Headers map[string]HeaderValue `json:"headers,omitempty"`
 	// Texts by name, for your own use: at most 20, of 512 bytes each.
@@ -318,17 +447,38 @@ type EndpointPatch struct {
 	// The most attempts a second: default no cap.
 	Rate     *int64    `json:"rate,omitempty"`
 	Recovery *Recovery `json:"recovery,omitempty"`
+	// The signatures of its attempts: default `standard-webhooks`.
+	Signatures *Signatures `json:"signatures,omitempty"`
 	// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
 	Timeout *Span `json:"timeout,omitempty"`
 	// Your own id for it, unique among the endpoints of its application: a path may name it as `uid:ID`.
 	// Default none.
 	Uid *Uid `json:"uid,omitempty"`
-	// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
+	// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a
+	// `destination`: the address of the broker.
 	Url *Url `json:"url,omitempty"`
 }
 
 // EndpointPathId is: The name of an endpoint, or `uid:` and the id that you gave it.
 type EndpointPathId string
+
+// EndpointRecoveredEvent is: An endpoint that was failing has been well for a minute.
+type EndpointRecoveredEvent struct {
+	Data struct {
+		AlertedSince  *Timestamp    `json:"alerted_since,omitempty"`
+		Application   ApplicationId `json:"application"`
+		Endpoint      EndpointId    `json:"endpoint"`
+		FailingSince  *Timestamp    `json:"failing_since,omitempty"`
+		Failure       *Failure      `json:"failure,omitempty"`
+		LastFailureAt *Timestamp    `json:"last_failure_at,omitempty"`
+		// The status of the last failed attempt, if there was a reply.
+		Status *int64 `json:"status,omitempty"`
+		// Without user, password and query.
+		Url string `json:"url"`
+	} `json:"data"`
+	Timestamp Timestamp `json:"timestamp"`
+	Type      string    `json:"type"`
+}
 
 // EndpointSettings is: The settings of an endpoint. A setting that is left out or `null` has its
 // default.
@@ -339,13 +489,19 @@ type EndpointSettings struct {
 	// The most attempts in flight: default 16.
 	Concurrency *int64 `json:"concurrency,omitempty"`
 	// A description for people.
-	Description *string `json:"description,omitempty"`
+	Description *string      `json:"description,omitempty"`
+	Destination *Destination `json:"destination,omitempty"`
 	// The time for which all attempts must fail before it is disabled, from `1h` to `365d`: default `5d`.
 	DisableAfter *Span `json:"disable_after,omitempty"`
 	// The types that it gets, as patterns; none means all but the dispatcher's own.
 	Events []EventPattern `json:"events,omitempty"`
 	// The filter that payloads must pass: default none. A patch replaces it as a whole.
 	Filter *ContentFilter `json:"filter,omitempty"`
+	// The format in which it gets messages: default `plain`, the payload as it came.
+	Format *Format `json:"format,omitempty"`
+	// Whether it is asked for its consent before the first message, by the handshake of CloudEvents web
+	// hooks 1.0.2. Until it consents, nothing is sent, and no attempt is counted. Default `false`.
+	Handshake *bool `json:"handshake,omitempty"`
 	// Additional headers of every attempt, at most 32.
 	Headers map[string]HeaderValue `json:"headers,omitempty"`
 	// Texts by name, for your own use: at most 20, of 512 bytes each.
@@ -363,12 +519,15 @@ type EndpointSettings struct {
 	Recovery *Recovery `json:"recovery,omitempty"`
 	// The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
 	Secret *SecretText `json:"secret,omitempty"`
+	// The signatures of its attempts: default `standard-webhooks`.
+	Signatures *Signatures `json:"signatures,omitempty"`
 	// The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
 	Timeout *Span `json:"timeout,omitempty"`
 	// Your own id for it, unique among the endpoints of its application: a path may name it as `uid:ID`.
 	// Default none.
 	Uid *Uid `json:"uid,omitempty"`
-	// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
+	// The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a
+	// `destination`: the address of the broker.
 	Url Url `json:"url"`
 }
 
@@ -381,6 +540,8 @@ type EndpointStatus struct {
 	DisabledReason *DisabledReason `json:"disabled_reason,omitempty"`
 	// Since when all its attempts have failed.
 	FailingSince *Timestamp `json:"failing_since,omitempty"`
+	// The last handshake with its present URL, if it wants one and there was one.
+	Handshake *Handshake `json:"handshake,omitempty"`
 	// Attempts in flight.
 	InFlight int64 `json:"in_flight"`
 	// Its last failed attempt, if it has had one. The delivery of its message has the reply.
@@ -403,9 +564,41 @@ type EndpointStatus struct {
 // are matched only by patterns that begin with `stagger.`.
 type EventPattern string
 
+// EventSchema is: A JSON Schema of draft 2020-12, or of draft-07 where `$schema` names that.
+// References lead to places within it only; regular expressions have neither look-around nor
+// back-references; `format` refuses nothing. At most 64 KiB, nested 32 deep.
+type EventSchema any
+
 // EventType is: What kind of thing happened: words joined by full stops, at most 128 characters in
 // all. Those under `stagger.` are the dispatcher's own.
 type EventType string
+
+// EventTypeChange is: The settings that replace those of an event type.
+type EventTypeChange struct {
+	// Whether it is offered no more in forms and in the portal: default false. Its messages are accepted.
+	Archived *bool `json:"archived,omitempty"`
+	// A description for people: default none.
+	Description *string `json:"description,omitempty"`
+	// A payload that matches the schema, at most 64 KiB: default none.
+	Example *Payload `json:"example,omitempty"`
+	// The JSON Schema of its payloads: default none, so that every payload matches.
+	Schema *EventSchema `json:"schema,omitempty"`
+}
+
+// EventTypeList is: Some event types.
+type EventTypeList struct {
+	// By name.
+	Items []CatalogueEventType `json:"items"`
+	// The `after` of the next page, if there is one.
+	Next *string `json:"next,omitempty"`
+}
+
+// EventValidation is: The checks of a message against the catalogue of event types: none; its type is
+// known; its payload matches the schema of its type, too.
+type EventValidation string
+
+// ExportLine is: A line of an export.
+type ExportLine any
 
 // FailedStatus is: A status that an attempt can fail with.
 type FailedStatus int64
@@ -437,6 +630,22 @@ type FilterTested struct {
 	Filter bool `json:"filter"`
 	// Whether it would receive the message: all that follows is true.
 	Receives bool `json:"receives"`
+}
+
+// Format is: The format of an endpoint's attempts: the payload as it came, or a CloudEvents event with
+// its attributes in headers (binary) or in one JSON object with the payload (structured).
+type Format string
+
+// Handshake is: A handshake with an endpoint.
+type Handshake struct {
+	// Since when the result is the same.
+	At Timestamp `json:"at"`
+	// Whether it has consented to deliveries.
+	Granted bool `json:"granted"`
+	// The most deliveries a minute that it allows, if it bounds them.
+	Rate *int64 `json:"rate,omitempty"`
+	// The status with which it refused, if it answered.
+	Status *int64 `json:"status,omitempty"`
 }
 
 // HeaderValue is: The value of a header; `{message.id}`, `{event.type}` and `{attempt.number}` are
@@ -473,6 +682,8 @@ type MarkedHeaderValue struct {
 
 // Message is: A message without its payload.
 type Message struct {
+	// Its attributes as a CloudEvents event, besides those that every message has.
+	Attributes map[string]string `json:"attributes"`
 	// The channels that it is in.
 	Channels []Channel `json:"channels"`
 	// The `Content-Type` that it is delivered with.
@@ -500,13 +711,43 @@ type MissingFilter struct {
 	Until *Timestamp `json:"until,omitempty"`
 }
 
+// NewApiKey is: A key to make.
+type NewApiKey struct {
+	// The only application whose data the key gives access to: default all of them.
+	Application *ApplicationId `json:"application,omitempty"`
+	// The time from which the key is refused: default never.
+	ExpiresAt *Timestamp `json:"expires_at,omitempty"`
+	// A name for people.
+	Name string `json:"name"`
+	// The permissions, one at least.
+	Scopes []Scope `json:"scopes"`
+}
+
 // NewBatch is: Several messages, accepted all or none.
 type NewBatch struct {
 	Messages []NewMessage `json:"messages"`
 }
 
+// NewEventType is: An event type to make.
+type NewEventType struct {
+	// Whether it is offered no more in forms and in the portal: default false. Its messages are accepted.
+	Archived *bool `json:"archived,omitempty"`
+	// A description for people: default none.
+	Description *string `json:"description,omitempty"`
+	// A payload that matches the schema, at most 64 KiB: default none.
+	Example *Payload `json:"example,omitempty"`
+	// The name, which messages have as their `event_type`.
+	Name EventType `json:"name"`
+	// The JSON Schema of its payloads: default none, so that every payload matches.
+	Schema *EventSchema `json:"schema,omitempty"`
+}
+
 // NewMessage is: An event to deliver.
 type NewMessage struct {
+	// Its attributes as a CloudEvents event: `id`, `source`, `subject`, `time`, `dataschema` and
+	// extensions, at most 20 of 512 bytes each. They are sent to endpoints whose `format` is one of
+	// CloudEvents.
+	Attributes map[string]string `json:"attributes,omitempty"`
 	// The channels that it is in: default none. Endpoints that name channels receive only messages in one
 	// of them.
 	Channels []Channel `json:"channels,omitempty"`
@@ -540,6 +781,32 @@ type NewSecret struct {
 	Secret *SecretText `json:"secret,omitempty"`
 }
 
+// Node is: A node that works on the store.
+type Node struct {
+	// Whether it is ending, and hands over its shards.
+	Draining bool `json:"draining"`
+	// Whether it is the node that answers.
+	IsThis bool `json:"is_this"`
+	// When the node that answers received its last heartbeat.
+	LastSeenAt Timestamp `json:"last_seen_at"`
+	// The address on which it listens.
+	Name string `json:"name"`
+	// The number of its membership, which is another one after each start.
+	Run int64 `json:"run"`
+	// The shards of endpoints that it leads, of 256.
+	Shards int64 `json:"shards"`
+	// When it was started, by its own clock.
+	StartedAt *Timestamp `json:"started_at,omitempty"`
+	// The version of its release; nothing of a release that does not tell it.
+	Version *string `json:"version,omitempty"`
+}
+
+// NodeList is: All nodes.
+type NodeList struct {
+	// The one that answers first.
+	Items []Node `json:"items"`
+}
+
 // Operator is: A person with a key of their own.
 type Operator struct {
 	// When the key was used last at this node, since it began.
@@ -548,6 +815,24 @@ type Operator struct {
 	Name string `json:"name"`
 	// The permissions.
 	Role Role `json:"role"`
+}
+
+// OperatorEndpointDisabledEvent is: An endpoint of any application was disabled.
+type OperatorEndpointDisabledEvent struct {
+	Data struct {
+		Application   ApplicationId  `json:"application"`
+		Endpoint      EndpointId     `json:"endpoint"`
+		FailingSince  *Timestamp     `json:"failing_since,omitempty"`
+		Failure       *Failure       `json:"failure,omitempty"`
+		LastFailureAt *Timestamp     `json:"last_failure_at,omitempty"`
+		Reason        DisabledReason `json:"reason"`
+		// The status of the last failed attempt, if there was a reply.
+		Status *int64 `json:"status,omitempty"`
+		// Without user, password and query.
+		Url string `json:"url"`
+	} `json:"data"`
+	Timestamp Timestamp `json:"timestamp"`
+	Type      string    `json:"type"`
 }
 
 // OperatorList is: All operators.
@@ -586,6 +871,9 @@ type PageOfMessage struct {
 
 // Payload is:
 type Payload any
+
+// PayloadEncoding is: The form of a payload in JSON.
+type PayloadEncoding string
 
 // Policy is: How deliveries are retried: one table for each part, with the keys of a policy file. What
 // is left out has the default of all policies, and settings must agree with each other.
@@ -686,8 +974,12 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// The member, parameter or header that is wrong.
 	Field *string `json:"field,omitempty"`
+	// The keyword of the schema that the place breaks.
+	Keyword *string `json:"keyword,omitempty"`
 	// The line of the body, from 1, where reading it ended.
 	Line *int64 `json:"line,omitempty"`
+	// The JSON pointer of the first place of the payload that breaks the schema of its event type.
+	Pointer *string `json:"pointer,omitempty"`
 	// The status.
 	Status int64 `json:"status"`
 	// The status in words.
@@ -756,8 +1048,13 @@ type RetryFilter struct {
 // Role is: The name of a role.
 type Role string
 
+// Scope is: A permission of an API key.
+type Scope string
+
 // Secret is: A secret that signs.
 type Secret struct {
+	// Its name in HTTP Message Signatures (`keyid`).
+	KeyId *string `json:"key_id,omitempty"`
 	// The public key with which receivers verify an ed25519 signature; an HMAC is verified with the secret
 	// itself.
 	PublicKey *string    `json:"public_key,omitempty"`
@@ -775,6 +1072,10 @@ type Secrets struct {
 	// The newest first.
 	Secrets []Secret `json:"secrets"`
 }
+
+// Signatures is: The signatures of an endpoint's attempts: those of Standard Webhooks, HTTP Message
+// Signatures (RFC 9421), or both.
+type Signatures string
 
 // Span is: A length of time: numbers with their units, the longest first, such as `250ms`, `1.5s` or
 // `1h30m`.
@@ -837,6 +1138,14 @@ func (c *Client) ChangeEndpoint(ctx context.Context, app string, ep string, body
 	return reply, err
 }
 
+// CreateApiKey: Makes an API key. A key that expires makes only keys that expire no later.
+func (c *Client) CreateApiKey(ctx context.Context, body NewApiKey) (ApiKeyCreated, error) {
+	call := call{method: "POST", path: "/v1/api-keys", json: body}
+	var reply ApiKeyCreated
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
 // CreateApplication: Makes an application, with its first key.
 func (c *Client) CreateApplication(ctx context.Context, body ApplicationSettings) (ApplicationCreated, error) {
 	call := call{method: "POST", path: "/v1/applications", json: body}
@@ -849,6 +1158,14 @@ func (c *Client) CreateApplication(ctx context.Context, body ApplicationSettings
 func (c *Client) CreateEndpoint(ctx context.Context, app string, body EndpointSettings) (EndpointCreated, error) {
 	call := call{method: "POST", path: "/v1/applications/" + url.PathEscape(app) + "/endpoints", json: body}
 	var reply EndpointCreated
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
+// CreateEventType: Adds an event type to the catalogue.
+func (c *Client) CreateEventType(ctx context.Context, body NewEventType) (CatalogueEventType, error) {
+	call := call{method: "POST", path: "/v1/event-types", json: body}
+	var reply CatalogueEventType
 	err := c.doJSON(ctx, call, &reply)
 	return reply, err
 }
@@ -869,6 +1186,13 @@ func (c *Client) CreatePortalLink(ctx context.Context, app string, body NewPorta
 	return reply, err
 }
 
+// DeleteApiKey: Deletes an API key: no node takes it any more.
+func (c *Client) DeleteApiKey(ctx context.Context, key string) error {
+	call := call{method: "DELETE", path: "/v1/api-keys/" + url.PathEscape(key)}
+	_, err := c.do(ctx, call)
+	return err
+}
+
 // DeleteApplication: Deletes an application and everything of it.
 func (c *Client) DeleteApplication(ctx context.Context, app string) error {
 	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app)}
@@ -883,10 +1207,28 @@ func (c *Client) DeleteEndpoint(ctx context.Context, app string, ep string) erro
 	return err
 }
 
+// DeleteEventType: Deletes an event type from the catalogue. Its messages stay, and so do the
+// endpoints that subscribe to it.
+func (c *Client) DeleteEventType(ctx context.Context, name string) error {
+	call := call{method: "DELETE", path: "/v1/event-types/" + url.PathEscape(name)}
+	_, err := c.do(ctx, call)
+	return err
+}
+
 // DeleteMessage: Deletes a message with its payload, deliveries and attempts. Open deliveries are
 // cancelled first; an attempt that is in flight may still arrive. Its idempotency key is free then.
 func (c *Client) DeleteMessage(ctx context.Context, app string, msg string) error {
 	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app) + "/messages/" + url.PathEscape(msg)}
+	_, err := c.do(ctx, call)
+	return err
+}
+
+// DeletePayload: Deletes the payload of a message, and the replies of its receivers, which may repeat
+// it. The message, its deliveries and its attempts stay, without these. Open deliveries are cancelled
+// first; an attempt that is in flight may still arrive. Its idempotency key stays taken. Repeated, it
+// answers the same.
+func (c *Client) DeletePayload(ctx context.Context, app string, msg string) error {
+	call := call{method: "DELETE", path: "/v1/applications/" + url.PathEscape(app) + "/messages/" + url.PathEscape(msg) + "/payload"}
 	_, err := c.do(ctx, call)
 	return err
 }
@@ -921,6 +1263,19 @@ func (c *Client) EnableEndpoint(ctx context.Context, app string, ep string) erro
 	return err
 }
 
+// ExportMessages: The messages of an application with payloads, deliveries and attempts, the newest
+// first, as lines of JSON.
+//
+// After every 50 messages a line has the cursor with which an interrupted export continues. Messages
+// that are accepted after the beginning are not in it; those that are pruned or deleted meanwhile may
+// be missing. Secrets are in no line.
+//
+// Names of the query: since, until, limit, cursor.
+func (c *Client) ExportMessages(ctx context.Context, app string, query url.Values) ([]byte, error) {
+	call := call{method: "GET", path: "/v1/applications/" + url.PathEscape(app) + "/export", query: query}
+	return c.do(ctx, call)
+}
+
 // GetApplication: One application.
 func (c *Client) GetApplication(ctx context.Context, app string) (Application, error) {
 	call := call{method: "GET", path: "/v1/applications/" + url.PathEscape(app)}
@@ -945,6 +1300,14 @@ func (c *Client) GetEndpoint(ctx context.Context, app string, ep string) (Endpoi
 	return reply, err
 }
 
+// GetEventType: One event type.
+func (c *Client) GetEventType(ctx context.Context, name string) (CatalogueEventType, error) {
+	call := call{method: "GET", path: "/v1/event-types/" + url.PathEscape(name)}
+	var reply CatalogueEventType
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
 // GetMessage: One message, without its payload.
 func (c *Client) GetMessage(ctx context.Context, app string, msg string) (Message, error) {
 	call := call{method: "GET", path: "/v1/applications/" + url.PathEscape(app) + "/messages/" + url.PathEscape(msg)}
@@ -957,6 +1320,14 @@ func (c *Client) GetMessage(ctx context.Context, app string, msg string) (Messag
 func (c *Client) GetPayload(ctx context.Context, app string, msg string) ([]byte, error) {
 	call := call{method: "GET", path: "/v1/applications/" + url.PathEscape(app) + "/messages/" + url.PathEscape(msg) + "/payload"}
 	return c.do(ctx, call)
+}
+
+// ListApiKeys: All API keys, also those that have expired.
+func (c *Client) ListApiKeys(ctx context.Context) (ApiKeyList, error) {
+	call := call{method: "GET", path: "/v1/api-keys"}
+	var reply ApiKeyList
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
 }
 
 // ListApplications: All applications, the oldest first.
@@ -1015,12 +1386,30 @@ func (c *Client) ListEndpoints(ctx context.Context, app string, query url.Values
 	return reply, err
 }
 
+// ListEventTypes: The event types of the catalogue, by name.
+//
+// Names of the query: limit, after.
+func (c *Client) ListEventTypes(ctx context.Context, query url.Values) (EventTypeList, error) {
+	call := call{method: "GET", path: "/v1/event-types", query: query}
+	var reply EventTypeList
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
 // ListMessages: The messages of an application, the newest first.
 //
 // Names of the query: event_type, since, until, limit, cursor.
 func (c *Client) ListMessages(ctx context.Context, app string, query url.Values) (PageOfMessage, error) {
 	call := call{method: "GET", path: "/v1/applications/" + url.PathEscape(app) + "/messages", query: query}
 	var reply PageOfMessage
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
+}
+
+// ListNodes: The nodes that work on the store, as of the last heartbeat.
+func (c *Client) ListNodes(ctx context.Context) (NodeList, error) {
+	call := call{method: "GET", path: "/v1/nodes"}
+	var reply NodeList
 	err := c.doJSON(ctx, call, &reply)
 	return reply, err
 }
@@ -1054,6 +1443,16 @@ func (c *Client) Ready(ctx context.Context) (string, error) {
 	call := call{method: "GET", path: "/readyz"}
 	reply, err := c.do(ctx, call)
 	return string(reply), err
+}
+
+// ReplaceEventType: Replaces an event type, or makes it. What the body leaves out gets its default.
+// The next message is validated against the new schema, at every node; messages that were accepted
+// before stay accepted.
+func (c *Client) ReplaceEventType(ctx context.Context, name string, body EventTypeChange) (CatalogueEventType, error) {
+	call := call{method: "PUT", path: "/v1/event-types/" + url.PathEscape(name), json: body}
+	var reply CatalogueEventType
+	err := c.doJSON(ctx, call, &reply)
+	return reply, err
 }
 
 // ReplaceSecret: Replaces the secret of an endpoint. The old ones sign beside it for a while, so that
@@ -1155,6 +1554,8 @@ func (c *Client) RevokeKeys(ctx context.Context, app string) error {
 // them or none. A larger batch is stored in steps of that size, so that others do not wait for all of
 // it. A refusal then tells how many messages are accepted; the batch can be sent again if its messages
 // have idempotency keys.
+//
+// A batch of CloudEvents events (`application/cloudevents-batch+json`) is accepted too.
 func (c *Client) SendBatch(ctx context.Context, app string, body NewBatch) (AcceptedBatch, error) {
 	call := call{method: "POST", path: "/v1/applications/" + url.PathEscape(app) + "/messages/batch", json: body}
 	var reply AcceptedBatch
@@ -1164,6 +1565,9 @@ func (c *Client) SendBatch(ctx context.Context, app string, body NewBatch) (Acce
 
 // SendMessage: Accepts a message: it is on disk when the reply comes, and is delivered at least once
 // to every endpoint that wants its type.
+//
+// A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with `ce-`) and in
+// structured mode (`application/cloudevents+json`). Its source and id are its idempotency key.
 //
 // An empty idempotency key stands for a new one.
 func (c *Client) SendMessage(ctx context.Context, app string, body NewMessage, idempotencyKey string) (AcceptedMessage, error) {

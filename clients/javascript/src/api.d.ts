@@ -18,16 +18,56 @@ export interface AcceptedMessage {
   repeated: boolean;
 }
 
+/** An API key, without its secret. */
+export interface ApiKey {
+  /** The only application whose data the key gives access to. */
+  application?: ApplicationId | null;
+  created_at: Timestamp;
+  /** The time from which the key is refused. */
+  expires_at?: Timestamp | null;
+  id: ApiKeyId;
+  /** The day of its last use, UTC. */
+  last_used_on?: string | null;
+  /** A name for people, which is also that in the audit log. */
+  name: string;
+  /** The permissions. */
+  scopes: Array<Scope>;
+}
+
+/** A key that was just made. */
+export type ApiKeyCreated = ApiKey & {
+  /** The key. It is shown only here. */
+  key: string;
+};
+
+/** The name of an API key, which is no secret. */
+export type ApiKeyId = string;
+
+/** All API keys. */
+export interface ApiKeyList {
+  /** The oldest first. */
+  items: Array<ApiKey>;
+}
+
 /** An application. */
 export interface Application {
   created_at: Timestamp;
+  /**
+   * The checks of its messages against the catalogue of event types; null are those of the
+   * dispatcher.
+   */
+  event_validation?: EventValidation | null;
   id: ApplicationId;
   /** Texts by name, for the caller's own use. */
   metadata: Record<string, string>;
   /** A name for people. */
   name: string;
+  /** The time for which its finished messages are kept, if that is not the node's. */
+  retention?: string | null;
   /** The most attempts in flight for all its endpoints together. */
   slots: number;
+  /** The `source` of its events, if it has a setting for it. */
+  source?: string | null;
   /** The caller's own id for it. */
   uid?: Uid | null;
 }
@@ -43,12 +83,27 @@ export type ApplicationId = string;
 
 /** The settings of an application. */
 export interface ApplicationPatch {
+  /**
+   * The checks of its messages against the catalogue of event types: default those of the
+   * dispatcher.
+   */
+  event_validation?: EventValidation | null;
   /** Texts by name, for your own use: at most 20, of 512 bytes each. */
   metadata?: Record<string, string> | null;
   /** A name for people. */
   name?: string;
+  /**
+   * The time for which its finished messages are kept: from `60s` to the node's `retention`.
+   * Default that of the node.
+   */
+  retention?: string | null;
   /** The most attempts in flight for all its endpoints together: default 256. */
   slots?: number | null;
+  /**
+   * The `source` of its events where they are sent as CloudEvents: a URI reference of at most 512
+   * bytes. Default `/v1/applications/` and the id of the application.
+   */
+  source?: string | null;
   /** Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none. */
   uid?: Uid | null;
 }
@@ -58,12 +113,27 @@ export type ApplicationPathId = string;
 
 /** The settings of an application. */
 export interface ApplicationSettings {
+  /**
+   * The checks of its messages against the catalogue of event types: default those of the
+   * dispatcher.
+   */
+  event_validation?: EventValidation | null;
   /** Texts by name, for your own use: at most 20, of 512 bytes each. */
   metadata?: Record<string, string> | null;
   /** A name for people. */
   name: string;
+  /**
+   * The time for which its finished messages are kept: from `60s` to the node's `retention`.
+   * Default that of the node.
+   */
+  retention?: string | null;
   /** The most attempts in flight for all its endpoints together: default 256. */
   slots?: number | null;
+  /**
+   * The `source` of its events where they are sent as CloudEvents: a URI reference of at most 512
+   * bytes. Default `/v1/applications/` and the id of the application.
+   */
+  source?: string | null;
   /** Your own id for it, unique among applications: a path may name it as `uid:ID`. Default none. */
   uid?: Uid | null;
 }
@@ -103,8 +173,8 @@ export interface AuditEntry {
   /** The method and the path of the call. */
   action: string;
   /**
-   * The caller: `admin`, the name of an operator, either of them `on the page`, or the key of an
-   * application.
+   * The caller: `admin`, the name of an operator, either of them `on the page`, the name of an API
+   * key with its id, or the key of an application.
    */
   actor: string;
   /** The time of the change. */
@@ -122,6 +192,24 @@ export interface AuditLog {
 }
 
 export type Bytes = string;
+
+/** An event type. */
+export interface CatalogueEventType {
+  /** Whether it is offered no more in forms and in the portal. Its messages are accepted. */
+  archived: boolean;
+  created_at: Timestamp;
+  /** A description for people. */
+  description: string;
+  /** A payload that matches the schema. */
+  example?: Payload | null;
+  /** The name, which messages have as their `event_type`. */
+  name: EventType;
+  /** The JSON Schema of its payloads. */
+  schema?: EventSchema | null;
+  updated_at: Timestamp;
+  /** The number of its schemas: one more at each change of the schema, from 1. */
+  version: number;
+}
 
 /** A channel of messages, such as a customer or a project. */
 export type Channel = string;
@@ -205,8 +293,60 @@ export interface DeliveryDeadEvent {
   type: 'stagger.delivery.dead';
 }
 
+/** Deliveries of an endpoint died: at most one event a second. */
+export interface DeliveryExhaustedEvent {
+  data: {
+    application: ApplicationId;
+    attempts: number;
+    /**
+     * The number of deliveries that the event stands for; the other members are those of the last
+     * one.
+     */
+    count: number;
+    endpoint: EndpointId;
+    failure?: Failure | null;
+    message: MessageId;
+    reason?: Ending | null;
+    /** The status of the last failed attempt, if there was a reply. */
+    status?: number | null;
+    /** Without user, password and query. */
+    url: string;
+  };
+  timestamp: Timestamp;
+  type: 'delivery.exhausted';
+}
+
 /** Where a delivery stands. `pending` and `waiting` are open: attempts are still to come. */
 export type DeliveryState = 'pending' | 'waiting' | 'delivered' | 'dead' | 'cancelled';
+
+/**
+ * A broker that gets the messages instead of a receiver of HTTP requests: it is at `url`, and
+ * `auth` has its credentials. In subjects, keys and groups `{message.id}` and `{event.type}` are
+ * filled in. An operator sets it; a key of the application may if the setting `tenant_destinations`
+ * says so.
+ */
+export type Destination = {
+  /**
+   * Whether a stream of JetStream has to confirm the message: default `true`. Otherwise only the
+   * server does, and the message is lost where nobody listens.
+   */
+  jetstream?: boolean | null;
+  /** The name of the stream that has to take it, if only one may. */
+  stream?: string | null;
+  /** The subject that is published to. */
+  subject: string;
+  type: 'nats';
+} | {
+  /** The message group, for a queue that keeps the order (FIFO). */
+  group?: string | null;
+  /** The region that signatures name. */
+  region: string;
+  type: 'sqs';
+} | {
+  /** The ordering key, for subscriptions that keep the order. */
+  ordering_key?: string | null;
+  type: 'pubsub';
+};
 
 /**
  * The reason for which an endpoint is disabled: by an operator, by a 410, or by failing for too
@@ -227,12 +367,20 @@ export interface Endpoint {
   concurrency: number;
   created_at: Timestamp;
   description: string;
+  /** The broker at `url` that gets the messages, if it is one. */
+  destination?: Destination | null;
   /** The time for which all attempts must fail before it is disabled. */
   disable_after: Span;
   /** The types that it gets, as patterns; none means all. */
   events: Array<EventPattern>;
   /** The filter that payloads must pass, if there is one. */
   filter?: ContentFilter | null;
+  format: Format;
+  /**
+   * Whether it is asked for its consent before the first message. `status.handshake` has the
+   * result.
+   */
+  handshake: boolean;
   /** The headers of every attempt. Secret values are shown as `********`. */
   headers: Record<string, string>;
   id: EndpointId;
@@ -246,6 +394,7 @@ export interface Endpoint {
   /** The most attempts a second, if there is a cap. */
   rate?: number | null;
   recovery: Recovery;
+  signatures: Signatures;
   /** Nothing while the endpoint is being made or deleted. */
   status?: EndpointStatus | null;
   /** The longest time that one attempt may take. */
@@ -292,10 +441,24 @@ export type EndpointAuth = {
   /** The private key of the certificate, as PEM without a passphrase. */
   key: string;
   type: 'mtls';
+} | {
+  access_key_id: string;
+  /** At most 1024 visible ASCII characters. */
+  secret_access_key: string;
+  /** The token of temporary credentials, at most 4096 visible ASCII characters. */
+  session_token?: string | null;
+  type: 'aws';
+} | {
+  /** The token of the user, as in a file of credentials. */
+  jwt?: string | null;
+  /** The seed of the key: `SU` and 56 more letters and digits. */
+  seed: string;
+  type: 'nkey';
 };
 
 /** The credentials of an endpoint without their secrets. */
 export interface EndpointAuthView {
+  access_key_id?: string | null;
   audience?: string | null;
   ca?: string | null;
   certificate?: string | null;
@@ -303,7 +466,7 @@ export interface EndpointAuthView {
   client_id?: string | null;
   scope?: string | null;
   token_url?: string | null;
-  /** The kind: `basic`, `bearer`, `oauth2` or `mtls`. */
+  /** The kind: `basic`, `bearer`, `oauth2`, `mtls`, `aws` or `nkey`. */
   type: string;
   username?: string | null;
 }
@@ -333,6 +496,23 @@ export interface EndpointDisabledEvent {
   type: 'stagger.endpoint.disabled';
 }
 
+/** An endpoint fails: its breaker has opened, or every attempt of 5 minutes has failed. */
+export interface EndpointFailingEvent {
+  data: {
+    application: ApplicationId;
+    endpoint: EndpointId;
+    failing_since?: Timestamp | null;
+    failure?: Failure | null;
+    last_failure_at?: Timestamp | null;
+    /** The status of the last failed attempt, if there was a reply. */
+    status?: number | null;
+    /** Without user, password and query. */
+    url: string;
+  };
+  timestamp: Timestamp;
+  type: 'endpoint.failing';
+}
+
 /** The name of an endpoint. */
 export type EndpointId = string;
 
@@ -345,6 +525,7 @@ export interface EndpointPatch {
   concurrency?: number | null;
   /** A description for people. */
   description?: string | null;
+  destination?: Destination | null;
   /**
    * The time for which all attempts must fail before it is disabled, from `1h` to `365d`: default
    * `5d`.
@@ -354,6 +535,14 @@ export interface EndpointPatch {
   events?: Array<EventPattern> | null;
   /** The filter that payloads must pass: default none. A patch replaces it as a whole. */
   filter?: ContentFilter | null;
+  /** The format in which it gets messages: default `plain`, the payload as it came. */
+  format?: Format | null;
+  /**
+   * Whether it is asked for its consent before the first message, by the handshake of CloudEvents
+   * web hooks 1.0.2. Until it consents, nothing is sent, and no attempt is counted. Default
+   * `false`.
+   */
+  handshake?: boolean | null;
   /** Additional headers of every attempt, at most 32. */
   headers?: Record<string, HeaderValue> | null;
   /** Texts by name, for your own use: at most 20, of 512 bytes each. */
@@ -373,6 +562,8 @@ export interface EndpointPatch {
   /** The most attempts a second: default no cap. */
   rate?: number | null;
   recovery?: Recovery | null;
+  /** The signatures of its attempts: default `standard-webhooks`. */
+  signatures?: Signatures | null;
   /** The longest time that one attempt may take, from `1s` to `120s`: default `30s`. */
   timeout?: Span | null;
   /**
@@ -380,12 +571,33 @@ export interface EndpointPatch {
    * `uid:ID`. Default none.
    */
   uid?: Uid | null;
-  /** The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. */
+  /**
+   * The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a
+   * `destination`: the address of the broker.
+   */
   url?: Url;
 }
 
 /** The name of an endpoint, or `uid:` and the id that you gave it. */
 export type EndpointPathId = string;
+
+/** An endpoint that was failing has been well for a minute. */
+export interface EndpointRecoveredEvent {
+  data: {
+    alerted_since?: Timestamp | null;
+    application: ApplicationId;
+    endpoint: EndpointId;
+    failing_since?: Timestamp | null;
+    failure?: Failure | null;
+    last_failure_at?: Timestamp | null;
+    /** The status of the last failed attempt, if there was a reply. */
+    status?: number | null;
+    /** Without user, password and query. */
+    url: string;
+  };
+  timestamp: Timestamp;
+  type: 'endpoint.recovered';
+}
 
 /** The settings of an endpoint. A setting that is left out or `null` has its default. */
 export interface EndpointSettings {
@@ -396,6 +608,7 @@ export interface EndpointSettings {
   concurrency?: number | null;
   /** A description for people. */
   description?: string | null;
+  destination?: Destination | null;
   /**
    * The time for which all attempts must fail before it is disabled, from `1h` to `365d`: default
    * `5d`.
@@ -405,6 +618,14 @@ export interface EndpointSettings {
   events?: Array<EventPattern> | null;
   /** The filter that payloads must pass: default none. A patch replaces it as a whole. */
   filter?: ContentFilter | null;
+  /** The format in which it gets messages: default `plain`, the payload as it came. */
+  format?: Format | null;
+  /**
+   * Whether it is asked for its consent before the first message, by the handshake of CloudEvents
+   * web hooks 1.0.2. Until it consents, nothing is sent, and no attempt is counted. Default
+   * `false`.
+   */
+  handshake?: boolean | null;
   /** Additional headers of every attempt, at most 32. */
   headers?: Record<string, HeaderValue> | null;
   /** Texts by name, for your own use: at most 20, of 512 bytes each. */
@@ -426,6 +647,8 @@ export interface EndpointSettings {
   recovery?: Recovery | null;
   /** The secret that signs its attempts; generated if left out. Replace it later at `secrets`. */
   secret?: SecretText | null;
+  /** The signatures of its attempts: default `standard-webhooks`. */
+  signatures?: Signatures | null;
   /** The longest time that one attempt may take, from `1s` to `120s`: default `30s`. */
   timeout?: Span | null;
   /**
@@ -433,7 +656,10 @@ export interface EndpointSettings {
    * `uid:ID`. Default none.
    */
   uid?: Uid | null;
-  /** The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. */
+  /**
+   * The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a
+   * `destination`: the address of the broker.
+   */
   url: Url;
 }
 
@@ -446,6 +672,8 @@ export interface EndpointStatus {
   disabled_reason?: DisabledReason | null;
   /** Since when all its attempts have failed. */
   failing_since?: Timestamp | null;
+  /** The last handshake with its present URL, if it wants one and there was one. */
+  handshake?: Handshake | null;
   /** Attempts in flight. */
   in_flight: number;
   /** Its last failed attempt, if it has had one. The delivery of its message has the reply. */
@@ -471,16 +699,70 @@ export interface EndpointStatus {
 export type EventPattern = string;
 
 /**
+ * A JSON Schema of draft 2020-12, or of draft-07 where `$schema` names that. References lead to
+ * places within it only; regular expressions have neither look-around nor back-references; `format`
+ * refuses nothing. At most 64 KiB, nested 32 deep.
+ */
+export type EventSchema = unknown | boolean;
+
+/**
  * What kind of thing happened: words joined by full stops, at most 128 characters in all. Those
  * under `stagger.` are the dispatcher's own.
  */
 export type EventType = string;
 
+/** The settings that replace those of an event type. */
+export interface EventTypeChange {
+  /**
+   * Whether it is offered no more in forms and in the portal: default false. Its messages are
+   * accepted.
+   */
+  archived?: boolean;
+  /** A description for people: default none. */
+  description?: string;
+  /** A payload that matches the schema, at most 64 KiB: default none. */
+  example?: Payload | null;
+  /** The JSON Schema of its payloads: default none, so that every payload matches. */
+  schema?: EventSchema | null;
+}
+
+/** Some event types. */
+export interface EventTypeList {
+  /** By name. */
+  items: Array<CatalogueEventType>;
+  /** The `after` of the next page, if there is one. */
+  next?: string | null;
+}
+
+/**
+ * The checks of a message against the catalogue of event types: none; its type is known; its
+ * payload matches the schema of its type, too.
+ */
+export type EventValidation = 'off' | 'known' | 'schema';
+
+/** A line of an export. */
+export type ExportLine = {
+  message: Message;
+  /** Its bytes, as `payload_encoding` says; nothing if the payload was deleted. */
+  payload?: string | null;
+  payload_encoding?: PayloadEncoding | null;
+  type: 'message';
+} | {
+  attempts: Array<Attempt>;
+  delivery: Delivery;
+  type: 'delivery';
+} | {
+  cursor: string;
+  type: 'checkpoint';
+} | {
+  type: 'end';
+};
+
 /** A status that an attempt can fail with. */
 export type FailedStatus = number;
 
 /** Why there was no reply. */
-export type Failure = 'resolve' | 'connect' | 'tls' | 'timeout' | 'transport' | 'egress' | 'unbuildable' | 'stopped' | 'local' | 'token';
+export type Failure = 'resolve' | 'connect' | 'tls' | 'timeout' | 'transport' | 'egress' | 'unbuildable' | 'stopped' | 'local' | 'token' | 'handshake';
 
 /** A message that is not sent. */
 export interface FilterTest {
@@ -506,6 +788,24 @@ export interface FilterTested {
   filter: boolean;
   /** Whether it would receive the message: all that follows is true. */
   receives: boolean;
+}
+
+/**
+ * The format of an endpoint's attempts: the payload as it came, or a CloudEvents event with its
+ * attributes in headers (binary) or in one JSON object with the payload (structured).
+ */
+export type Format = 'plain' | 'cloudevents-binary' | 'cloudevents-structured';
+
+/** A handshake with an endpoint. */
+export interface Handshake {
+  /** Since when the result is the same. */
+  at: Timestamp;
+  /** Whether it has consented to deliveries. */
+  granted: boolean;
+  /** The most deliveries a minute that it allows, if it bounds them. */
+  rate?: number | null;
+  /** The status with which it refused, if it answered. */
+  status?: number | null;
 }
 
 /** The value of a header; `{message.id}`, `{event.type}` and `{attempt.number}` are filled in. */
@@ -543,6 +843,8 @@ export interface MarkedHeaderValue {
 
 /** A message without its payload. */
 export interface Message {
+  /** Its attributes as a CloudEvents event, besides those that every message has. */
+  attributes: Record<string, string>;
   /** The channels that it is in. */
   channels: Array<Channel>;
   /** The `Content-Type` that it is delivered with. */
@@ -570,13 +872,48 @@ export interface MissingFilter {
   until?: Timestamp | null;
 }
 
+/** A key to make. */
+export interface NewApiKey {
+  /** The only application whose data the key gives access to: default all of them. */
+  application?: ApplicationId | null;
+  /** The time from which the key is refused: default never. */
+  expires_at?: Timestamp | null;
+  /** A name for people. */
+  name: string;
+  /** The permissions, one at least. */
+  scopes: Array<Scope>;
+}
+
 /** Several messages, accepted all or none. */
 export interface NewBatch {
   messages: Array<NewMessage>;
 }
 
+/** An event type to make. */
+export interface NewEventType {
+  /**
+   * Whether it is offered no more in forms and in the portal: default false. Its messages are
+   * accepted.
+   */
+  archived?: boolean;
+  /** A description for people: default none. */
+  description?: string;
+  /** A payload that matches the schema, at most 64 KiB: default none. */
+  example?: Payload | null;
+  /** The name, which messages have as their `event_type`. */
+  name: EventType;
+  /** The JSON Schema of its payloads: default none, so that every payload matches. */
+  schema?: EventSchema | null;
+}
+
 /** An event to deliver. */
 export interface NewMessage {
+  /**
+   * Its attributes as a CloudEvents event: `id`, `source`, `subject`, `time`, `dataschema` and
+   * extensions, at most 20 of 512 bytes each. They are sent to endpoints whose `format` is one of
+   * CloudEvents.
+   */
+  attributes?: Record<string, string> | null;
   /**
    * The channels that it is in: default none. Endpoints that name channels receive only messages in
    * one of them.
@@ -616,6 +953,32 @@ export interface NewSecret {
   secret?: SecretText | null;
 }
 
+/** A node that works on the store. */
+export interface Node {
+  /** Whether it is ending, and hands over its shards. */
+  draining: boolean;
+  /** Whether it is the node that answers. */
+  is_this: boolean;
+  /** When the node that answers received its last heartbeat. */
+  last_seen_at: Timestamp;
+  /** The address on which it listens. */
+  name: string;
+  /** The number of its membership, which is another one after each start. */
+  run: number;
+  /** The shards of endpoints that it leads, of 256. */
+  shards: number;
+  /** When it was started, by its own clock. */
+  started_at?: Timestamp | null;
+  /** The version of its release; nothing of a release that does not tell it. */
+  version?: string | null;
+}
+
+/** All nodes. */
+export interface NodeList {
+  /** The one that answers first. */
+  items: Array<Node>;
+}
+
 /** A person with a key of their own. */
 export interface Operator {
   /** When the key was used last at this node, since it began. */
@@ -624,6 +987,24 @@ export interface Operator {
   name: string;
   /** The permissions. */
   role: Role;
+}
+
+/** An endpoint of any application was disabled. */
+export interface OperatorEndpointDisabledEvent {
+  data: {
+    application: ApplicationId;
+    endpoint: EndpointId;
+    failing_since?: Timestamp | null;
+    failure?: Failure | null;
+    last_failure_at?: Timestamp | null;
+    reason: DisabledReason;
+    /** The status of the last failed attempt, if there was a reply. */
+    status?: number | null;
+    /** Without user, password and query. */
+    url: string;
+  };
+  timestamp: Timestamp;
+  type: 'endpoint.disabled';
 }
 
 /** All operators. */
@@ -661,6 +1042,9 @@ export interface PageOfMessage {
 }
 
 export type Payload = unknown;
+
+/** The form of a payload in JSON. */
+export type PayloadEncoding = 'utf8' | 'base64';
 
 /**
  * How deliveries are retried: one table for each part, with the keys of a policy file. What is left
@@ -808,8 +1192,12 @@ export interface Problem {
   detail: string;
   /** The member, parameter or header that is wrong. */
   field?: string | null;
+  /** The keyword of the schema that the place breaks. */
+  keyword?: string | null;
   /** The line of the body, from 1, where reading it ended. */
   line?: number | null;
+  /** The JSON pointer of the first place of the payload that breaks the schema of its event type. */
+  pointer?: string | null;
   /** The status. */
   status: number;
   /** The status in words. */
@@ -878,8 +1266,13 @@ export interface RetryFilter {
 /** The name of a role. */
 export type Role = 'viewer' | 'operator' | 'admin';
 
+/** A permission of an API key. */
+export type Scope = 'admin' | 'applications:read' | 'applications:write' | 'audit:read' | 'deliveries:write' | 'endpoints:read' | 'endpoints:write' | 'event_types:read' | 'event_types:write' | 'messages:read' | 'messages:write';
+
 /** A secret that signs. */
 export interface Secret {
+  /** Its name in HTTP Message Signatures (`keyid`). */
+  key_id?: string | null;
   /**
    * The public key with which receivers verify an ed25519 signature; an HMAC is verified with the
    * secret itself.
@@ -901,6 +1294,12 @@ export interface Secrets {
   /** The newest first. */
   secrets: Array<Secret>;
 }
+
+/**
+ * The signatures of an endpoint's attempts: those of Standard Webhooks, HTTP Message Signatures
+ * (RFC 9421), or both.
+ */
+export type Signatures = 'standard-webhooks' | 'http-message-signatures' | 'both';
 
 /**
  * A length of time: numbers with their units, the longest first, such as `250ms`, `1.5s` or
@@ -953,23 +1352,41 @@ export declare class ApiMethods {
    * credentials (`auth`), except a client certificate.
    */
   changeEndpoint(app: string, ep: string, body: EndpointPatch): Promise<Endpoint>;
+  /** Makes an API key. A key that expires makes only keys that expire no later. */
+  createApiKey(body: NewApiKey): Promise<ApiKeyCreated>;
   /** Makes an application, with its first key. */
   createApplication(body: ApplicationSettings): Promise<ApplicationCreated>;
   /** Makes an endpoint. */
   createEndpoint(app: string, body: EndpointSettings): Promise<EndpointCreated>;
+  /** Adds an event type to the catalogue. */
+  createEventType(body: NewEventType): Promise<CatalogueEventType>;
   /** Makes a further key for an application. */
   createKey(app: string): Promise<KeyCreated>;
   /** Makes a link that opens the portal of an application once. Nothing is kept of it. */
   createPortalLink(app: string, body: NewPortalLink): Promise<PortalLinkCreated>;
+  /** Deletes an API key: no node takes it any more. */
+  deleteApiKey(key: string): Promise<void>;
   /** Deletes an application and everything of it. */
   deleteApplication(app: string): Promise<void>;
   /** Deletes an endpoint. Its open deliveries are cancelled. */
   deleteEndpoint(app: string, ep: string): Promise<void>;
   /**
+   * Deletes an event type from the catalogue. Its messages stay, and so do the endpoints that
+   * subscribe to it.
+   */
+  deleteEventType(name: string): Promise<void>;
+  /**
    * Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled
    * first; an attempt that is in flight may still arrive. Its idempotency key is free then.
    */
   deleteMessage(app: string, msg: string): Promise<void>;
+  /**
+   * Deletes the payload of a message, and the replies of its receivers, which may repeat it. The
+   * message, its deliveries and its attempts stay, without these. Open deliveries are cancelled
+   * first; an attempt that is in flight may still arrive. Its idempotency key stays taken.
+   * Repeated, it answers the same.
+   */
+  deletePayload(app: string, msg: string): Promise<void>;
   /** Deletes a link: it opens nothing any more, and the session behind it ends now. */
   deletePortalLink(app: string, link: string): Promise<void>;
   /**
@@ -984,16 +1401,29 @@ export declare class ApiMethods {
    * enabled is probed now, if its breaker is open.
    */
   enableEndpoint(app: string, ep: string): Promise<void>;
+  /**
+   * The messages of an application with payloads, deliveries and attempts, the newest first, as
+   * lines of JSON.
+   *
+   * After every 50 messages a line has the cursor with which an interrupted export continues.
+   * Messages that are accepted after the beginning are not in it; those that are pruned or deleted
+   * meanwhile may be missing. Secrets are in no line.
+   */
+  exportMessages(app: string, options?: { since?: Timestamp; until?: Timestamp; limit?: number; cursor?: string }): Promise<Uint8Array>;
   /** One application. */
   getApplication(app: string): Promise<Application>;
   /** The delivery of a message to an endpoint. */
   getDelivery(app: string, msg: string, ep: string): Promise<Delivery>;
   /** One endpoint, with how it stands. */
   getEndpoint(app: string, ep: string): Promise<Endpoint>;
+  /** One event type. */
+  getEventType(name: string): Promise<CatalogueEventType>;
   /** One message, without its payload. */
   getMessage(app: string, msg: string): Promise<Message>;
   /** The payload of a message, byte for byte, with the type that it is delivered with. */
   getPayload(app: string, msg: string): Promise<Uint8Array>;
+  /** All API keys, also those that have expired. */
+  listApiKeys(): Promise<ApiKeyList>;
   /** All applications, the oldest first. */
   listApplications(options?: { limit?: number; cursor?: string }): Promise<PageOfApplication>;
   /** All attempts of a delivery, with their results. */
@@ -1006,8 +1436,12 @@ export declare class ApiMethods {
   listDeliveriesOfMessage(app: string, msg: string): Promise<Deliveries>;
   /** The endpoints of an application, the oldest first. */
   listEndpoints(app: string, options?: { limit?: number; cursor?: string }): Promise<PageOfEndpoint>;
+  /** The event types of the catalogue, by name. */
+  listEventTypes(options?: { limit?: number; after?: EventType }): Promise<EventTypeList>;
   /** The messages of an application, the newest first. */
   listMessages(app: string, options?: { eventType?: EventType; since?: Timestamp; until?: Timestamp; limit?: number; cursor?: string }): Promise<PageOfMessage>;
+  /** The nodes that work on the store, as of the last heartbeat. */
+  listNodes(): Promise<NodeList>;
   /**
    * The operators of the file, without the holder of the admin key and people whom an identity
    * provider knows.
@@ -1019,6 +1453,12 @@ export declare class ApiMethods {
   live(): Promise<string>;
   /** Whether messages can be accepted now. */
   ready(): Promise<string>;
+  /**
+   * Replaces an event type, or makes it. What the body leaves out gets its default. The next
+   * message is validated against the new schema, at every node; messages that were accepted before
+   * stay accepted.
+   */
+  replaceEventType(name: string, body: EventTypeChange): Promise<CatalogueEventType>;
   /**
    * Replaces the secret of an endpoint. The old ones sign beside it for a while, so that the
    * receiver can be changed without missing anything.
@@ -1059,11 +1499,16 @@ export declare class ApiMethods {
    * of them or none. A larger batch is stored in steps of that size, so that others do not wait for
    * all of it. A refusal then tells how many messages are accepted; the batch can be sent again if
    * its messages have idempotency keys.
+   *
+   * A batch of CloudEvents events (`application/cloudevents-batch+json`) is accepted too.
    */
   sendBatch(app: string, body: NewBatch): Promise<AcceptedBatch>;
   /**
    * Accepts a message: it is on disk when the reply comes, and is delivered at least once to every
    * endpoint that wants its type.
+   *
+   * A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with `ce-`) and
+   * in structured mode (`application/cloudevents+json`). Its source and id are its idempotency key.
    */
   sendMessage(app: string, body: NewMessage, options?: { idempotencyKey?: string }): Promise<AcceptedMessage>;
   /** Accepts a message whose payload is the whole body, of any type. */

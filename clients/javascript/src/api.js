@@ -41,6 +41,14 @@ export class ApiMethods {
     });
   }
 
+  /** Makes an API key. A key that expires makes only keys that expire no later. */
+  createApiKey(body) {
+    return this.transport.call('POST', '/v1/api-keys', {
+      reply: 'json',
+      json: body,
+    });
+  }
+
   /** Makes an application, with its first key. */
   createApplication(body) {
     return this.transport.call('POST', '/v1/applications', {
@@ -52,6 +60,14 @@ export class ApiMethods {
   /** Makes an endpoint. */
   createEndpoint(app, body) {
     return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/endpoints`, {
+      reply: 'json',
+      json: body,
+    });
+  }
+
+  /** Adds an event type to the catalogue. */
+  createEventType(body) {
+    return this.transport.call('POST', '/v1/event-types', {
       reply: 'json',
       json: body,
     });
@@ -72,6 +88,13 @@ export class ApiMethods {
     });
   }
 
+  /** Deletes an API key: no node takes it any more. */
+  deleteApiKey(key) {
+    return this.transport.call('DELETE', `/v1/api-keys/${pathSegment(key)}`, {
+      reply: 'nothing',
+    });
+  }
+
   /** Deletes an application and everything of it. */
   deleteApplication(app) {
     return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}`, {
@@ -87,11 +110,33 @@ export class ApiMethods {
   }
 
   /**
+   * Deletes an event type from the catalogue. Its messages stay, and so do the endpoints that
+   * subscribe to it.
+   */
+  deleteEventType(name) {
+    return this.transport.call('DELETE', `/v1/event-types/${pathSegment(name)}`, {
+      reply: 'nothing',
+    });
+  }
+
+  /**
    * Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled
    * first; an attempt that is in flight may still arrive. Its idempotency key is free then.
    */
   deleteMessage(app, msg) {
     return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}/messages/${pathSegment(msg)}`, {
+      reply: 'nothing',
+    });
+  }
+
+  /**
+   * Deletes the payload of a message, and the replies of its receivers, which may repeat it. The
+   * message, its deliveries and its attempts stay, without these. Open deliveries are cancelled
+   * first; an attempt that is in flight may still arrive. Its idempotency key stays taken.
+   * Repeated, it answers the same.
+   */
+  deletePayload(app, msg) {
+    return this.transport.call('DELETE', `/v1/applications/${pathSegment(app)}/messages/${pathSegment(msg)}/payload`, {
       reply: 'nothing',
     });
   }
@@ -130,6 +175,21 @@ export class ApiMethods {
     });
   }
 
+  /**
+   * The messages of an application with payloads, deliveries and attempts, the newest first, as
+   * lines of JSON.
+   *
+   * After every 50 messages a line has the cursor with which an interrupted export continues.
+   * Messages that are accepted after the beginning are not in it; those that are pruned or deleted
+   * meanwhile may be missing. Secrets are in no line.
+   */
+  exportMessages(app, options = {}) {
+    return this.transport.call('GET', `/v1/applications/${pathSegment(app)}/export`, {
+      reply: 'bytes',
+      query: { since: options.since, until: options.until, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
   /** One application. */
   getApplication(app) {
     return this.transport.call('GET', `/v1/applications/${pathSegment(app)}`, {
@@ -151,6 +211,13 @@ export class ApiMethods {
     });
   }
 
+  /** One event type. */
+  getEventType(name) {
+    return this.transport.call('GET', `/v1/event-types/${pathSegment(name)}`, {
+      reply: 'json',
+    });
+  }
+
   /** One message, without its payload. */
   getMessage(app, msg) {
     return this.transport.call('GET', `/v1/applications/${pathSegment(app)}/messages/${pathSegment(msg)}`, {
@@ -162,6 +229,13 @@ export class ApiMethods {
   getPayload(app, msg) {
     return this.transport.call('GET', `/v1/applications/${pathSegment(app)}/messages/${pathSegment(msg)}/payload`, {
       reply: 'bytes',
+    });
+  }
+
+  /** All API keys, also those that have expired. */
+  listApiKeys() {
+    return this.transport.call('GET', '/v1/api-keys', {
+      reply: 'json',
     });
   }
 
@@ -211,11 +285,26 @@ export class ApiMethods {
     });
   }
 
+  /** The event types of the catalogue, by name. */
+  listEventTypes(options = {}) {
+    return this.transport.call('GET', '/v1/event-types', {
+      reply: 'json',
+      query: { limit: options.limit, after: options.after },
+    });
+  }
+
   /** The messages of an application, the newest first. */
   listMessages(app, options = {}) {
     return this.transport.call('GET', `/v1/applications/${pathSegment(app)}/messages`, {
       reply: 'json',
       query: { event_type: options.eventType, since: options.since, until: options.until, limit: options.limit, cursor: options.cursor },
+    });
+  }
+
+  /** The nodes that work on the store, as of the last heartbeat. */
+  listNodes() {
+    return this.transport.call('GET', '/v1/nodes', {
+      reply: 'json',
     });
   }
 
@@ -247,6 +336,18 @@ export class ApiMethods {
   ready() {
     return this.transport.call('GET', '/readyz', {
       reply: 'text',
+    });
+  }
+
+  /**
+   * Replaces an event type, or makes it. What the body leaves out gets its default. The next
+   * message is validated against the new schema, at every node; messages that were accepted before
+   * stay accepted.
+   */
+  replaceEventType(name, body) {
+    return this.transport.call('PUT', `/v1/event-types/${pathSegment(name)}`, {
+      reply: 'json',
+      json: body,
     });
   }
 
@@ -341,6 +442,8 @@ export class ApiMethods {
    * of them or none. A larger batch is stored in steps of that size, so that others do not wait for
    * all of it. A refusal then tells how many messages are accepted; the batch can be sent again if
    * its messages have idempotency keys.
+   *
+   * A batch of CloudEvents events (`application/cloudevents-batch+json`) is accepted too.
    */
   sendBatch(app, body) {
     return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/messages/batch`, {
@@ -352,6 +455,9 @@ export class ApiMethods {
   /**
    * Accepts a message: it is on disk when the reply comes, and is delivered at least once to every
    * endpoint that wants its type.
+   *
+   * A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with `ce-`) and
+   * in structured mode (`application/cloudevents+json`). Its source and id are its idempotency key.
    */
   sendMessage(app, body, options = {}) {
     return this.transport.call('POST', `/v1/applications/${pathSegment(app)}/messages`, {

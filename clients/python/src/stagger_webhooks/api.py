@@ -66,6 +66,18 @@ class ApiMethods:
             reply="json",
         )
 
+    def create_api_key(
+        self,
+        body: models.NewApiKey,
+    ) -> models.ApiKeyCreated:
+        """Makes an API key. A key that expires makes only keys that expire no later."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "POST",
+            "/v1/api-keys",
+            json_body=body,
+            reply="json",
+        )
+
     def create_application(
         self,
         body: models.ApplicationSettings,
@@ -87,6 +99,18 @@ class ApiMethods:
         return self._transport.call(  # type: ignore[no-any-return]
             "POST",
             f"/v1/applications/{path_segment(app)}/endpoints",
+            json_body=body,
+            reply="json",
+        )
+
+    def create_event_type(
+        self,
+        body: models.NewEventType,
+    ) -> models.CatalogueEventType:
+        """Adds an event type to the catalogue."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "POST",
+            "/v1/event-types",
             json_body=body,
             reply="json",
         )
@@ -115,6 +139,17 @@ class ApiMethods:
             reply="json",
         )
 
+    def delete_api_key(
+        self,
+        key: str,
+    ) -> None:
+        """Deletes an API key: no node takes it any more."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "DELETE",
+            f"/v1/api-keys/{path_segment(key)}",
+            reply="nothing",
+        )
+
     def delete_application(
         self,
         app: str,
@@ -138,6 +173,19 @@ class ApiMethods:
             reply="nothing",
         )
 
+    def delete_event_type(
+        self,
+        name: str,
+    ) -> None:
+        """Deletes an event type from the catalogue. Its messages stay, and so do the endpoints
+        that subscribe to it.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "DELETE",
+            f"/v1/event-types/{path_segment(name)}",
+            reply="nothing",
+        )
+
     def delete_message(
         self,
         app: str,
@@ -150,6 +198,22 @@ class ApiMethods:
         return self._transport.call(  # type: ignore[no-any-return]
             "DELETE",
             f"/v1/applications/{path_segment(app)}/messages/{path_segment(msg)}",
+            reply="nothing",
+        )
+
+    def delete_payload(
+        self,
+        app: str,
+        msg: str,
+    ) -> None:
+        """Deletes the payload of a message, and the replies of its receivers, which may repeat
+        it. The message, its deliveries and its attempts stay, without these. Open
+        deliveries are cancelled first; an attempt that is in flight may still arrive. Its
+        idempotency key stays taken. Repeated, it answers the same.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "DELETE",
+            f"/v1/applications/{path_segment(app)}/messages/{path_segment(msg)}/payload",
             reply="nothing",
         )
 
@@ -204,6 +268,29 @@ class ApiMethods:
             reply="nothing",
         )
 
+    def export_messages(
+        self,
+        app: str,
+        *,
+        since: Optional[models.Timestamp] = None,
+        until: Optional[models.Timestamp] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> bytes:
+        """The messages of an application with payloads, deliveries and attempts, the newest
+        first, as lines of JSON.
+
+        After every 50 messages a line has the cursor with which an interrupted export
+        continues. Messages that are accepted after the beginning are not in it; those that
+        are pruned or deleted meanwhile may be missing. Secrets are in no line.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "GET",
+            f"/v1/applications/{path_segment(app)}/export",
+            query={"since": since, "until": until, "limit": limit, "cursor": cursor},
+            reply="bytes",
+        )
+
     def get_application(
         self,
         app: str,
@@ -240,6 +327,17 @@ class ApiMethods:
             reply="json",
         )
 
+    def get_event_type(
+        self,
+        name: str,
+    ) -> models.CatalogueEventType:
+        """One event type."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "GET",
+            f"/v1/event-types/{path_segment(name)}",
+            reply="json",
+        )
+
     def get_message(
         self,
         app: str,
@@ -262,6 +360,16 @@ class ApiMethods:
             "GET",
             f"/v1/applications/{path_segment(app)}/messages/{path_segment(msg)}/payload",
             reply="bytes",
+        )
+
+    def list_api_keys(
+        self,
+    ) -> models.ApiKeyList:
+        """All API keys, also those that have expired."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "GET",
+            "/v1/api-keys",
+            reply="json",
         )
 
     def list_applications(
@@ -353,6 +461,20 @@ class ApiMethods:
             reply="json",
         )
 
+    def list_event_types(
+        self,
+        *,
+        limit: Optional[int] = None,
+        after: Optional[models.EventType] = None,
+    ) -> models.EventTypeList:
+        """The event types of the catalogue, by name."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "GET",
+            "/v1/event-types",
+            query={"limit": limit, "after": after},
+            reply="json",
+        )
+
     def list_messages(
         self,
         app: str,
@@ -368,6 +490,16 @@ class ApiMethods:
             "GET",
             f"/v1/applications/{path_segment(app)}/messages",
             query={"event_type": event_type, "since": since, "until": until, "limit": limit, "cursor": cursor},
+            reply="json",
+        )
+
+    def list_nodes(
+        self,
+    ) -> models.NodeList:
+        """The nodes that work on the store, as of the last heartbeat."""
+        return self._transport.call(  # type: ignore[no-any-return]
+            "GET",
+            "/v1/nodes",
             reply="json",
         )
 
@@ -413,6 +545,22 @@ class ApiMethods:
             "GET",
             "/readyz",
             reply="text",
+        )
+
+    def replace_event_type(
+        self,
+        name: str,
+        body: models.EventTypeChange,
+    ) -> models.CatalogueEventType:
+        """Replaces an event type, or makes it. What the body leaves out gets its default. The
+        next message is validated against the new schema, at every node; messages that were
+        accepted before stay accepted.
+        """
+        return self._transport.call(  # type: ignore[no-any-return]
+            "PUT",
+            f"/v1/event-types/{path_segment(name)}",
+            json_body=body,
+            reply="json",
         )
 
     def replace_secret(
@@ -558,6 +706,9 @@ class ApiMethods:
         together: all of them or none. A larger batch is stored in steps of that size, so
         that others do not wait for all of it. A refusal then tells how many messages are
         accepted; the batch can be sent again if its messages have idempotency keys.
+
+        A batch of CloudEvents events (`application/cloudevents-batch+json`) is accepted
+        too.
         """
         return self._transport.call(  # type: ignore[no-any-return]
             "POST",
@@ -575,6 +726,10 @@ class ApiMethods:
     ) -> models.AcceptedMessage:
         """Accepts a message: it is on disk when the reply comes, and is delivered at least
         once to every endpoint that wants its type.
+
+        A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with
+        `ce-`) and in structured mode (`application/cloudevents+json`). Its source and id
+        are its idempotency key.
         """
         return self._transport.call(  # type: ignore[no-any-return]
             "POST",

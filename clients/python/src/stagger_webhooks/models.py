@@ -26,6 +26,58 @@ class AcceptedMessage(TypedDict):
     repeated: bool
 
 
+class _ApiKeyRequired(TypedDict):
+    created_at: Timestamp
+    id: ApiKeyId
+    # A name for people, which is also that in the audit log.
+    name: str
+    # The permissions.
+    scopes: List[Scope]
+
+
+class ApiKey(_ApiKeyRequired, total=False):
+    """An API key, without its secret."""
+
+    # The only application whose data the key gives access to.
+    application: Optional[ApplicationId]
+    # The time from which the key is refused.
+    expires_at: Optional[Timestamp]
+    # The day of its last use, UTC.
+    last_used_on: Optional[str]
+
+
+class _ApiKeyCreatedRequired(TypedDict):
+    created_at: Timestamp
+    id: ApiKeyId
+    # A name for people, which is also that in the audit log.
+    name: str
+    # The permissions.
+    scopes: List[Scope]
+    # The key. It is shown only here.
+    key: str
+
+
+class ApiKeyCreated(_ApiKeyCreatedRequired, total=False):
+    """A key that was just made."""
+
+    # The only application whose data the key gives access to.
+    application: Optional[ApplicationId]
+    # The time from which the key is refused.
+    expires_at: Optional[Timestamp]
+    # The day of its last use, UTC.
+    last_used_on: Optional[str]
+
+# The name of an API key, which is no secret.
+ApiKeyId = str
+
+
+class ApiKeyList(TypedDict):
+    """All API keys."""
+
+    # The oldest first.
+    items: List[ApiKey]
+
+
 class _ApplicationRequired(TypedDict):
     created_at: Timestamp
     id: ApplicationId
@@ -40,6 +92,13 @@ class _ApplicationRequired(TypedDict):
 class Application(_ApplicationRequired, total=False):
     """An application."""
 
+    # The checks of its messages against the catalogue of event types; null are those of the
+    # dispatcher.
+    event_validation: Optional[EventValidation]
+    # The time for which its finished messages are kept, if that is not the node's.
+    retention: Optional[str]
+    # The `source` of its events, if it has a setting for it.
+    source: Optional[str]
     # The caller's own id for it.
     uid: Optional[Uid]
 
@@ -60,6 +119,13 @@ class _ApplicationCreatedRequired(TypedDict):
 class ApplicationCreated(_ApplicationCreatedRequired, total=False):
     """An application that was just made."""
 
+    # The checks of its messages against the catalogue of event types; null are those of the
+    # dispatcher.
+    event_validation: Optional[EventValidation]
+    # The time for which its finished messages are kept, if that is not the node's.
+    retention: Optional[str]
+    # The `source` of its events, if it has a setting for it.
+    source: Optional[str]
     # The caller's own id for it.
     uid: Optional[Uid]
 
@@ -70,12 +136,21 @@ ApplicationId = str
 class ApplicationPatch(TypedDict, total=False):
     """The settings of an application."""
 
+    # The checks of its messages against the catalogue of event types: default those of the
+    # dispatcher.
+    event_validation: Optional[EventValidation]
     # Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Optional[Dict[str, str]]
     # A name for people.
     name: str
+    # The time for which its finished messages are kept: from `60s` to the node's `retention`.
+    # Default that of the node.
+    retention: Optional[str]
     # The most attempts in flight for all its endpoints together: default 256.
     slots: Optional[int]
+    # The `source` of its events where they are sent as CloudEvents: a URI reference of at most
+    # 512 bytes. Default `/v1/applications/` and the id of the application.
+    source: Optional[str]
     # Your own id for it, unique among applications: a path may name it as `uid:ID`. Default
     # none.
     uid: Optional[Uid]
@@ -92,10 +167,19 @@ class _ApplicationSettingsRequired(TypedDict):
 class ApplicationSettings(_ApplicationSettingsRequired, total=False):
     """The settings of an application."""
 
+    # The checks of its messages against the catalogue of event types: default those of the
+    # dispatcher.
+    event_validation: Optional[EventValidation]
     # Texts by name, for your own use: at most 20, of 512 bytes each.
     metadata: Optional[Dict[str, str]]
+    # The time for which its finished messages are kept: from `60s` to the node's `retention`.
+    # Default that of the node.
+    retention: Optional[str]
     # The most attempts in flight for all its endpoints together: default 256.
     slots: Optional[int]
+    # The `source` of its events where they are sent as CloudEvents: a URI reference of at most
+    # 512 bytes. Default `/v1/applications/` and the id of the application.
+    source: Optional[str]
     # Your own id for it, unique among applications: a path may name it as `uid:ID`. Default
     # none.
     uid: Optional[Uid]
@@ -141,8 +225,8 @@ class AuditEntry(TypedDict):
 
     # The method and the path of the call.
     action: str
-    # The caller: `admin`, the name of an operator, either of them `on the page`, or the key of
-    # an application.
+    # The caller: `admin`, the name of an operator, either of them `on the page`, the name of an
+    # API key with its id, or the key of an application.
     actor: str
     # The time of the change.
     at: Timestamp
@@ -159,6 +243,28 @@ class AuditLog(TypedDict):
     items: List[AuditEntry]
 
 Bytes = str
+
+
+class _CatalogueEventTypeRequired(TypedDict):
+    # Whether it is offered no more in forms and in the portal. Its messages are accepted.
+    archived: bool
+    created_at: Timestamp
+    # A description for people.
+    description: str
+    # The name, which messages have as their `event_type`.
+    name: EventType
+    updated_at: Timestamp
+    # The number of its schemas: one more at each change of the schema, from 1.
+    version: int
+
+
+class CatalogueEventType(_CatalogueEventTypeRequired, total=False):
+    """An event type."""
+
+    # A payload that matches the schema.
+    example: Optional[Payload]
+    # The JSON Schema of its payloads.
+    schema: Optional[EventSchema]
 
 # A channel of messages, such as a customer or a project.
 Channel = str
@@ -219,8 +325,22 @@ class DeliveryDeadEvent(TypedDict):
     timestamp: Timestamp
     type: Literal["stagger.delivery.dead"]
 
+
+class DeliveryExhaustedEvent(TypedDict):
+    """Deliveries of an endpoint died: at most one event a second."""
+
+    data: Dict[str, Any]
+    timestamp: Timestamp
+    type: Literal["delivery.exhausted"]
+
 # Where a delivery stands. `pending` and `waiting` are open: attempts are still to come.
 DeliveryState = Literal["pending", "waiting", "delivered", "dead", "cancelled"]
+
+# A broker that gets the messages instead of a receiver of HTTP requests: it is at `url`, and
+# `auth` has its credentials. In subjects, keys and groups `{message.id}` and `{event.type}`
+# are filled in. An operator sets it; a key of the application may if the setting
+# `tenant_destinations` says so.
+Destination = Dict[str, Any]
 
 # The reason for which an endpoint is disabled: by an operator, by a 410, or by failing for
 # too long.
@@ -241,6 +361,10 @@ class _EndpointRequired(TypedDict):
     disable_after: Span
     # The types that it gets, as patterns; none means all.
     events: List[EventPattern]
+    format: Format
+    # Whether it is asked for its consent before the first message. `status.handshake` has the
+    # result.
+    handshake: bool
     # The headers of every attempt. Secret values are shown as `********`.
     headers: Dict[str, str]
     id: EndpointId
@@ -252,6 +376,7 @@ class _EndpointRequired(TypedDict):
     permanent: List[int]
     policy: Policy
     recovery: Recovery
+    signatures: Signatures
     # The longest time that one attempt may take.
     timeout: Span
     updated_at: Timestamp
@@ -263,6 +388,8 @@ class Endpoint(_EndpointRequired, total=False):
 
     # Its credentials, without their secrets.
     auth: Optional[EndpointAuthView]
+    # The broker at `url` that gets the messages, if it is one.
+    destination: Optional[Destination]
     # The filter that payloads must pass, if there is one.
     filter: Optional[ContentFilter]
     # The most attempts a second, if there is a cap.
@@ -279,13 +406,14 @@ EndpointAuth = Dict[str, Any]
 
 
 class _EndpointAuthViewRequired(TypedDict):
-    # The kind: `basic`, `bearer`, `oauth2` or `mtls`.
+    # The kind: `basic`, `bearer`, `oauth2`, `mtls`, `aws` or `nkey`.
     type: str
 
 
 class EndpointAuthView(_EndpointAuthViewRequired, total=False):
     """The credentials of an endpoint without their secrets."""
 
+    access_key_id: Optional[str]
     audience: Optional[str]
     ca: Optional[str]
     certificate: Optional[str]
@@ -307,6 +435,10 @@ class _EndpointCreatedRequired(TypedDict):
     disable_after: Span
     # The types that it gets, as patterns; none means all.
     events: List[EventPattern]
+    format: Format
+    # Whether it is asked for its consent before the first message. `status.handshake` has the
+    # result.
+    handshake: bool
     # The headers of every attempt. Secret values are shown as `********`.
     headers: Dict[str, str]
     id: EndpointId
@@ -318,6 +450,7 @@ class _EndpointCreatedRequired(TypedDict):
     permanent: List[int]
     policy: Policy
     recovery: Recovery
+    signatures: Signatures
     # The longest time that one attempt may take.
     timeout: Span
     updated_at: Timestamp
@@ -331,6 +464,8 @@ class EndpointCreated(_EndpointCreatedRequired, total=False):
 
     # Its credentials, without their secrets.
     auth: Optional[EndpointAuthView]
+    # The broker at `url` that gets the messages, if it is one.
+    destination: Optional[Destination]
     # The filter that payloads must pass, if there is one.
     filter: Optional[ContentFilter]
     # The most attempts a second, if there is a cap.
@@ -351,6 +486,14 @@ class EndpointDisabledEvent(TypedDict):
     timestamp: Timestamp
     type: Literal["stagger.endpoint.disabled"]
 
+
+class EndpointFailingEvent(TypedDict):
+    """An endpoint fails: its breaker has opened, or every attempt of 5 minutes has failed."""
+
+    data: Dict[str, Any]
+    timestamp: Timestamp
+    type: Literal["endpoint.failing"]
+
 # The name of an endpoint.
 EndpointId = str
 
@@ -366,6 +509,7 @@ class EndpointPatch(TypedDict, total=False):
     concurrency: Optional[int]
     # A description for people.
     description: Optional[str]
+    destination: Optional[Destination]
     # The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
     # default `5d`.
     disable_after: Optional[Span]
@@ -373,6 +517,12 @@ class EndpointPatch(TypedDict, total=False):
     events: Optional[List[EventPattern]]
     # The filter that payloads must pass: default none. A patch replaces it as a whole.
     filter: Optional[ContentFilter]
+    # The format in which it gets messages: default `plain`, the payload as it came.
+    format: Optional[Format]
+    # Whether it is asked for its consent before the first message, by the handshake of
+    # CloudEvents web hooks 1.0.2. Until it consents, nothing is sent, and no attempt is
+    # counted. Default `false`.
+    handshake: Optional[bool]
     # Additional headers of every attempt, at most 32.
     headers: Optional[Dict[str, HeaderValue]]
     # Texts by name, for your own use: at most 20, of 512 bytes each.
@@ -388,20 +538,32 @@ class EndpointPatch(TypedDict, total=False):
     # The most attempts a second: default no cap.
     rate: Optional[int]
     recovery: Optional[Recovery]
+    # The signatures of its attempts: default `standard-webhooks`.
+    signatures: Optional[Signatures]
     # The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     timeout: Optional[Span]
     # Your own id for it, unique among the endpoints of its application: a path may name it as
     # `uid:ID`. Default none.
     uid: Optional[Uid]
-    # The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
+    # The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a
+    # `destination`: the address of the broker.
     url: Url
 
 # The name of an endpoint, or `uid:` and the id that you gave it.
 EndpointPathId = str
 
 
+class EndpointRecoveredEvent(TypedDict):
+    """An endpoint that was failing has been well for a minute."""
+
+    data: Dict[str, Any]
+    timestamp: Timestamp
+    type: Literal["endpoint.recovered"]
+
+
 class _EndpointSettingsRequired(TypedDict):
-    # The address of requests: `http` or `https`, a public address, port 80, 443 or 8443.
+    # The address of requests: `http` or `https`, a public address, port 80, 443 or 8443. With a
+    # `destination`: the address of the broker.
     url: Url
 
 
@@ -416,6 +578,7 @@ class EndpointSettings(_EndpointSettingsRequired, total=False):
     concurrency: Optional[int]
     # A description for people.
     description: Optional[str]
+    destination: Optional[Destination]
     # The time for which all attempts must fail before it is disabled, from `1h` to `365d`:
     # default `5d`.
     disable_after: Optional[Span]
@@ -423,6 +586,12 @@ class EndpointSettings(_EndpointSettingsRequired, total=False):
     events: Optional[List[EventPattern]]
     # The filter that payloads must pass: default none. A patch replaces it as a whole.
     filter: Optional[ContentFilter]
+    # The format in which it gets messages: default `plain`, the payload as it came.
+    format: Optional[Format]
+    # Whether it is asked for its consent before the first message, by the handshake of
+    # CloudEvents web hooks 1.0.2. Until it consents, nothing is sent, and no attempt is
+    # counted. Default `false`.
+    handshake: Optional[bool]
     # Additional headers of every attempt, at most 32.
     headers: Optional[Dict[str, HeaderValue]]
     # Texts by name, for your own use: at most 20, of 512 bytes each.
@@ -440,6 +609,8 @@ class EndpointSettings(_EndpointSettingsRequired, total=False):
     recovery: Optional[Recovery]
     # The secret that signs its attempts; generated if left out. Replace it later at `secrets`.
     secret: Optional[SecretText]
+    # The signatures of its attempts: default `standard-webhooks`.
+    signatures: Optional[Signatures]
     # The longest time that one attempt may take, from `1s` to `120s`: default `30s`.
     timeout: Optional[Span]
     # Your own id for it, unique among the endpoints of its application: a path may name it as
@@ -467,6 +638,8 @@ class EndpointStatus(_EndpointStatusRequired, total=False):
     disabled_reason: Optional[DisabledReason]
     # Since when all its attempts have failed.
     failing_since: Optional[Timestamp]
+    # The last handshake with its present URL, if it wants one and there was one.
+    handshake: Optional[Handshake]
     # Its last failed attempt, if it has had one. The delivery of its message has the reply.
     last_failure: Optional[LastFailure]
     # The time at which the next probe may be sent, while its breaker is open.
@@ -481,15 +654,53 @@ class EndpointStatus(_EndpointStatusRequired, total=False):
 # are matched only by patterns that begin with `stagger.`.
 EventPattern = str
 
+# A JSON Schema of draft 2020-12, or of draft-07 where `$schema` names that. References lead
+# to places within it only; regular expressions have neither look-around nor back-references;
+# `format` refuses nothing. At most 64 KiB, nested 32 deep.
+EventSchema = Union[Any, bool]
+
 # What kind of thing happened: words joined by full stops, at most 128 characters in all.
 # Those under `stagger.` are the dispatcher's own.
 EventType = str
+
+
+class EventTypeChange(TypedDict, total=False):
+    """The settings that replace those of an event type."""
+
+    # Whether it is offered no more in forms and in the portal: default false. Its messages are
+    # accepted.
+    archived: bool
+    # A description for people: default none.
+    description: str
+    # A payload that matches the schema, at most 64 KiB: default none.
+    example: Optional[Payload]
+    # The JSON Schema of its payloads: default none, so that every payload matches.
+    schema: Optional[EventSchema]
+
+
+class _EventTypeListRequired(TypedDict):
+    # By name.
+    items: List[CatalogueEventType]
+
+
+class EventTypeList(_EventTypeListRequired, total=False):
+    """Some event types."""
+
+    # The `after` of the next page, if there is one.
+    next: Optional[str]
+
+# The checks of a message against the catalogue of event types: none; its type is known; its
+# payload matches the schema of its type, too.
+EventValidation = Literal["off", "known", "schema"]
+
+# A line of an export.
+ExportLine = Dict[str, Any]
 
 # A status that an attempt can fail with.
 FailedStatus = int
 
 # Why there was no reply.
-Failure = Literal["resolve", "connect", "tls", "timeout", "transport", "egress", "unbuildable", "stopped", "local", "token"]
+Failure = Literal["resolve", "connect", "tls", "timeout", "transport", "egress", "unbuildable", "stopped", "local", "token", "handshake"]
 
 
 class _FilterTestRequired(TypedDict):
@@ -521,6 +732,26 @@ class FilterTested(TypedDict):
     filter: bool
     # Whether it would receive the message: all that follows is true.
     receives: bool
+
+# The format of an endpoint's attempts: the payload as it came, or a CloudEvents event with
+# its attributes in headers (binary) or in one JSON object with the payload (structured).
+Format = Literal["plain", "cloudevents-binary", "cloudevents-structured"]
+
+
+class _HandshakeRequired(TypedDict):
+    # Since when the result is the same.
+    at: Timestamp
+    # Whether it has consented to deliveries.
+    granted: bool
+
+
+class Handshake(_HandshakeRequired, total=False):
+    """A handshake with an endpoint."""
+
+    # The most deliveries a minute that it allows, if it bounds them.
+    rate: Optional[int]
+    # The status with which it refused, if it answered.
+    status: Optional[int]
 
 # The value of a header; `{message.id}`, `{event.type}` and `{attempt.number}` are filled in.
 HeaderValue = Union[str, "MarkedHeaderValue"]
@@ -564,6 +795,8 @@ class MarkedHeaderValue(_MarkedHeaderValueRequired, total=False):
 
 
 class _MessageRequired(TypedDict):
+    # Its attributes as a CloudEvents event, besides those that every message has.
+    attributes: Dict[str, str]
     # The channels that it is in.
     channels: List[Channel]
     # The `Content-Type` that it is delivered with.
@@ -600,10 +833,45 @@ class MissingFilter(_MissingFilterRequired, total=False):
     until: Optional[Timestamp]
 
 
+class _NewApiKeyRequired(TypedDict):
+    # A name for people.
+    name: str
+    # The permissions, one at least.
+    scopes: List[Scope]
+
+
+class NewApiKey(_NewApiKeyRequired, total=False):
+    """A key to make."""
+
+    # The only application whose data the key gives access to: default all of them.
+    application: Optional[ApplicationId]
+    # The time from which the key is refused: default never.
+    expires_at: Optional[Timestamp]
+
+
 class NewBatch(TypedDict):
     """Several messages, accepted all or none."""
 
     messages: List[NewMessage]
+
+
+class _NewEventTypeRequired(TypedDict):
+    # The name, which messages have as their `event_type`.
+    name: EventType
+
+
+class NewEventType(_NewEventTypeRequired, total=False):
+    """An event type to make."""
+
+    # Whether it is offered no more in forms and in the portal: default false. Its messages are
+    # accepted.
+    archived: bool
+    # A description for people: default none.
+    description: str
+    # A payload that matches the schema, at most 64 KiB: default none.
+    example: Optional[Payload]
+    # The JSON Schema of its payloads: default none, so that every payload matches.
+    schema: Optional[EventSchema]
 
 
 class _NewMessageRequired(TypedDict):
@@ -616,6 +884,10 @@ class _NewMessageRequired(TypedDict):
 class NewMessage(_NewMessageRequired, total=False):
     """An event to deliver."""
 
+    # Its attributes as a CloudEvents event: `id`, `source`, `subject`, `time`, `dataschema` and
+    # extensions, at most 20 of 512 bytes each. They are sent to endpoints whose `format` is one
+    # of CloudEvents.
+    attributes: Optional[Dict[str, str]]
     # The channels that it is in: default none. Endpoints that name channels receive only
     # messages in one of them.
     channels: Optional[List[Channel]]
@@ -648,6 +920,37 @@ class NewSecret(TypedDict, total=False):
     secret: Optional[SecretText]
 
 
+class _NodeRequired(TypedDict):
+    # Whether it is ending, and hands over its shards.
+    draining: bool
+    # Whether it is the node that answers.
+    is_this: bool
+    # When the node that answers received its last heartbeat.
+    last_seen_at: Timestamp
+    # The address on which it listens.
+    name: str
+    # The number of its membership, which is another one after each start.
+    run: int
+    # The shards of endpoints that it leads, of 256.
+    shards: int
+
+
+class Node(_NodeRequired, total=False):
+    """A node that works on the store."""
+
+    # When it was started, by its own clock.
+    started_at: Optional[Timestamp]
+    # The version of its release; nothing of a release that does not tell it.
+    version: Optional[str]
+
+
+class NodeList(TypedDict):
+    """All nodes."""
+
+    # The one that answers first.
+    items: List[Node]
+
+
 class _OperatorRequired(TypedDict):
     # The name, which is that in the audit log.
     name: str
@@ -660,6 +963,14 @@ class Operator(_OperatorRequired, total=False):
 
     # When the key was used last at this node, since it began.
     last_seen: Optional[Timestamp]
+
+
+class OperatorEndpointDisabledEvent(TypedDict):
+    """An endpoint of any application was disabled."""
+
+    data: Dict[str, Any]
+    timestamp: Timestamp
+    type: Literal["endpoint.disabled"]
 
 
 class OperatorList(TypedDict):
@@ -713,6 +1024,9 @@ class PageOfMessage(_PageOfMessageRequired, total=False):
     next: Optional[str]
 
 Payload = Any
+
+# The form of a payload in JSON.
+PayloadEncoding = Literal["utf8", "base64"]
 
 
 class Policy(TypedDict, total=False):
@@ -777,8 +1091,13 @@ class Problem(_ProblemRequired, total=False):
     column: Optional[int]
     # The member, parameter or header that is wrong.
     field: Optional[str]
+    # The keyword of the schema that the place breaks.
+    keyword: Optional[str]
     # The line of the body, from 1, where reading it ended.
     line: Optional[int]
+    # The JSON pointer of the first place of the payload that breaks the schema of its event
+    # type.
+    pointer: Optional[str]
     # The rejected value; long ones are cut.
     value: Optional[str]
 
@@ -849,6 +1168,9 @@ class RetryFilter(TypedDict, total=False):
 # The name of a role.
 Role = Literal["viewer", "operator", "admin"]
 
+# A permission of an API key.
+Scope = Literal["admin", "applications:read", "applications:write", "audit:read", "deliveries:write", "endpoints:read", "endpoints:write", "event_types:read", "event_types:write", "messages:read", "messages:write"]
+
 
 class _SecretRequired(TypedDict):
     secret: SecretText
@@ -857,6 +1179,8 @@ class _SecretRequired(TypedDict):
 class Secret(_SecretRequired, total=False):
     """A secret that signs."""
 
+    # Its name in HTTP Message Signatures (`keyid`).
+    key_id: Optional[str]
     # The public key with which receivers verify an ed25519 signature; an HMAC is verified with
     # the secret itself.
     public_key: Optional[str]
@@ -873,6 +1197,10 @@ class Secrets(TypedDict):
 
     # The newest first.
     secrets: List[Secret]
+
+# The signatures of an endpoint's attempts: those of Standard Webhooks, HTTP Message
+# Signatures (RFC 9421), or both.
+Signatures = Literal["standard-webhooks", "http-message-signatures", "both"]
 
 # A length of time: numbers with their units, the longest first, such as `250ms`, `1.5s` or
 # `1h30m`.

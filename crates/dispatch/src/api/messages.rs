@@ -320,24 +320,14 @@ fn refuse_other_twins(submissions: &[Submission]) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Refuses a message whose idempotency key was that of a message with other contents
-/// (draft-ietf-httpapi-idempotency-key-header-06 section 2.7).
+/// Refuses a message whose idempotency key was that of a message with other contents.
 async fn refuse_another(api: &Api, id: MessageId, given: &Submission) -> Result<(), Problem> {
-    let store = api.node().store();
-    // What was pruned meanwhile cannot be compared.
-    let Some(first) = store.message(id).await? else { return Ok(()) };
-    let Some(payload) = store.payload(id).await? else { return Ok(()) };
-    let is_same = first.event_type == given.event_type
-        && first.content_type == given.content_type
-        && first.channels == given.channels
-        && first.attributes
-            == given.attributes.clone().with_source(first.attributes.text("source"))
-        && payload == given.payload;
-    if is_same {
-        return Ok(());
+    match api.node().refuse_another(id, given).await {
+        Err(error) if error.is_conflict() => {
+            Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+        }
+        other => Ok(other?),
     }
-    let detail = format!("the idempotency key is that of {id}, which has other contents");
-    Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail))
 }
 
 fn submission(api: &Api, message: &NewMessage<'_>) -> Result<Submission, Problem> {

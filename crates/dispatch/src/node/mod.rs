@@ -25,6 +25,7 @@ mod lease;
 mod operational;
 mod operator_events;
 mod portal;
+mod repeat;
 mod replay;
 mod routing;
 mod runner;

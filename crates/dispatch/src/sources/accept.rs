@@ -32,15 +32,8 @@ pub(super) async fn accept(
     (settings, max_payload): (&SourceSettings, usize),
     arrival: &BrokerMessage,
 ) -> (SourceOutcome, Disposition) {
-    let accepted = match submission(node, (settings, max_payload), arrival).await {
-        Ok((application, submission)) => node.accept(application, vec![submission]).await,
-        Err(error) => Err(error),
-    };
-    match accepted {
-        Ok(accepted) if accepted.iter().any(|it| it.repeated) => {
-            (SourceOutcome::Repeated, Disposition::Accepted)
-        }
-        Ok(_) => (SourceOutcome::Accepted, Disposition::Accepted),
+    match try_accept(node, (settings, max_payload), arrival).await {
+        Ok(outcome) => (outcome, Disposition::Accepted),
         Err(error) if is_poison(&error) => {
             tracing::warn!(source = settings.name, id = arrival.id, %error, "source message refused");
             let arrival = Box::new(arrival.clone());
@@ -50,6 +43,22 @@ pub(super) async fn accept(
             tracing::debug!(source = settings.name, id = arrival.id, %error, "source message put off");
             (SourceOutcome::Later, Disposition::Later)
         }
+    }
+}
+
+async fn try_accept(
+    node: &Node,
+    bounds: (&SourceSettings, usize),
+    arrival: &BrokerMessage,
+) -> Result<SourceOutcome, Error> {
+    let (application, submission) = submission(node, bounds, arrival).await?;
+    let accepted = node.accept(application, vec![submission.clone()]).await?;
+    match accepted.first() {
+        Some(first) if first.repeated => {
+            node.refuse_another(first.id, &submission).await?;
+            Ok(SourceOutcome::Repeated)
+        }
+        _ => Ok(SourceOutcome::Accepted),
     }
 }
 

@@ -50,7 +50,7 @@ async fn endpoint(server: &Server, tenant: &Tenant, url: &str, format: &str) -> 
     let made = server.call("POST", &path, &tenant.key, &settings.to_string()).await.expect(201);
     let secrets = format!("{path}/{}/secrets", made.text("id"));
     let new = json!({"secret": "whsk_nWGxne/9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A="}).to_string();
-    server.call("POST", &secrets, &tenant.key, &new).await.expect(200);
+    server.call("POST", &secrets, &tenant.key, &new).await.expect(201);
     server.get(&secrets, &tenant.key).await.expect(200).json()["secrets"].clone()
 }
 

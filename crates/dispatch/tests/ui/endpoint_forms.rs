@@ -79,7 +79,7 @@ async fn a_mistake_keeps_what_was_typed_except_secrets() {
     let before = well(&portals);
     for (session, path) in ways(&portals).await {
         for (wrong, words) in [
-            ("timeout=5m", "timeout = 5m"),
+            ("timeout=5m", "timeout = 300s"),
             ("filter=%7B", "filter: must be a filter in JSON"),
             ("format=xml", "format = xml"),
             ("handshake=on", "handshake = true"),

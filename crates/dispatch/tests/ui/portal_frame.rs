@@ -60,7 +60,9 @@ fn the_portal_opens_in_a_frame_of_a_listed_site_and_of_no_other() {
 
     let (_, token) = show.runtime.block_on(portals.link(portals.app, "manage"));
     other.show(browser, &format!("{site}/portal/open#{token}"));
-    assert_eq!(browser.eval_in_frame(&site, "true"), None, "another site shows it");
+    // What is refused has the address of what was wanted, and shows a page of the browser.
+    let shown = browser.eval_in_frame(&site, "location.protocol");
+    assert!(shown.is_none_or(|it| it == "chrome-error:"), "another site shows it");
     let problems = browser.problems().join(" ");
     assert!(problems.contains("frame-ancestors"), "{problems}");
 
@@ -77,7 +79,7 @@ fn the_portal_opens_in_a_frame_of_a_listed_site_and_of_no_other() {
     let submit = "document.querySelector('form[action$=\"/test\"] button').click() ?? true";
     browser.until_in_frame(&page, submit);
     let said = "document.getElementById('note')?.innerText.trim() || null";
-    let said = browser.until_in_frame(&page, said);
+    let said = browser.until_in_frame(&format!("{base}/deliveries/"), said);
     assert!(said.as_str().is_some_and(|said| said.contains("test event")), "{said}");
     // The session is that of the frame: a window of its own has none.
     browser.visit(&base);
@@ -95,7 +97,7 @@ fn a_person_without_scripts_opens_the_portal_and_sends_a_form() {
     browser.allow_scripts(false);
     let address = format!("{site}/portal/open#{token}");
     browser.visit(&address);
-    let fill = format!("document.getElementById('link').value = {}", json!(address));
+    let fill = format!("document.getElementById('token').value = {}", json!(address));
     browser.eval(&fill);
     let click = |selector: &str| format!("document.querySelector('{selector}').click()");
     browser.until_loaded(|browser| drop(browser.eval(&click("noscript button.main"))));

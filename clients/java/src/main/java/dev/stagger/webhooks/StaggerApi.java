@@ -41,6 +41,13 @@ public class StaggerApi {
     }
 
     /**
+     * Makes an API key. A key that expires makes only keys that expire no later.
+     */
+    public Map<String, Object> createApiKey(Map<String, ?> body) {
+        return transport.call("POST", "/v1/api-keys", Map.of(), Content.json(body), null).object();
+    }
+
+    /**
      * Makes an application, with its first key.
      */
     public Map<String, Object> createApplication(Map<String, ?> body) {
@@ -52,6 +59,13 @@ public class StaggerApi {
      */
     public Map<String, Object> createEndpoint(String app, Map<String, ?> body) {
         return transport.call("POST", "/v1/applications/" + Transport.segment(app) + "/endpoints", Map.of(), Content.json(body), null).object();
+    }
+
+    /**
+     * Adds an event type to the catalogue.
+     */
+    public Map<String, Object> createEventType(Map<String, ?> body) {
+        return transport.call("POST", "/v1/event-types", Map.of(), Content.json(body), null).object();
     }
 
     /**
@@ -69,6 +83,13 @@ public class StaggerApi {
     }
 
     /**
+     * Deletes an API key: no node takes it any more.
+     */
+    public void deleteApiKey(String key) {
+        transport.call("DELETE", "/v1/api-keys/" + Transport.segment(key), Map.of(), Content.none(), null).nothing();
+    }
+
+    /**
      * Deletes an application and everything of it.
      */
     public void deleteApplication(String app) {
@@ -83,11 +104,29 @@ public class StaggerApi {
     }
 
     /**
+     * Deletes an event type from the catalogue. Its messages stay, and so do the endpoints that subscribe
+     * to it.
+     */
+    public void deleteEventType(String name) {
+        transport.call("DELETE", "/v1/event-types/" + Transport.segment(name), Map.of(), Content.none(), null).nothing();
+    }
+
+    /**
      * Deletes a message with its payload, deliveries and attempts. Open deliveries are cancelled first; an
      * attempt that is in flight may still arrive. Its idempotency key is free then.
      */
     public void deleteMessage(String app, String msg) {
         transport.call("DELETE", "/v1/applications/" + Transport.segment(app) + "/messages/" + Transport.segment(msg), Map.of(), Content.none(), null).nothing();
+    }
+
+    /**
+     * Deletes the payload of a message, and the replies of its receivers, which may repeat it. The
+     * message, its deliveries and its attempts stay, without these. Open deliveries are cancelled first;
+     * an attempt that is in flight may still arrive. Its idempotency key stays taken. Repeated, it answers
+     * the same.
+     */
+    public void deletePayload(String app, String msg) {
+        transport.call("DELETE", "/v1/applications/" + Transport.segment(app) + "/messages/" + Transport.segment(msg) + "/payload", Map.of(), Content.none(), null).nothing();
     }
 
     /**
@@ -120,6 +159,20 @@ public class StaggerApi {
     }
 
     /**
+     * The messages of an application with payloads, deliveries and attempts, the newest first, as lines of
+     * JSON.
+     * <p>
+     * After every 50 messages a line has the cursor with which an interrupted export continues. Messages
+     * that are accepted after the beginning are not in it; those that are pruned or deleted meanwhile may
+     * be missing. Secrets are in no line.
+     * <p>
+     * Names of the query: since, until, limit, cursor.
+     */
+    public byte[] exportMessages(String app, Map<String, ?> query) {
+        return transport.call("GET", "/v1/applications/" + Transport.segment(app) + "/export", query, Content.none(), null).bytes();
+    }
+
+    /**
      * One application.
      */
     public Map<String, Object> getApplication(String app) {
@@ -141,6 +194,13 @@ public class StaggerApi {
     }
 
     /**
+     * One event type.
+     */
+    public Map<String, Object> getEventType(String name) {
+        return transport.call("GET", "/v1/event-types/" + Transport.segment(name), Map.of(), Content.none(), null).object();
+    }
+
+    /**
      * One message, without its payload.
      */
     public Map<String, Object> getMessage(String app, String msg) {
@@ -152,6 +212,13 @@ public class StaggerApi {
      */
     public byte[] getPayload(String app, String msg) {
         return transport.call("GET", "/v1/applications/" + Transport.segment(app) + "/messages/" + Transport.segment(msg) + "/payload", Map.of(), Content.none(), null).bytes();
+    }
+
+    /**
+     * All API keys, also those that have expired.
+     */
+    public Map<String, Object> listApiKeys() {
+        return transport.call("GET", "/v1/api-keys", Map.of(), Content.none(), null).object();
     }
 
     /**
@@ -205,12 +272,28 @@ public class StaggerApi {
     }
 
     /**
+     * The event types of the catalogue, by name.
+     * <p>
+     * Names of the query: limit, after.
+     */
+    public Map<String, Object> listEventTypes(Map<String, ?> query) {
+        return transport.call("GET", "/v1/event-types", query, Content.none(), null).object();
+    }
+
+    /**
      * The messages of an application, the newest first.
      * <p>
      * Names of the query: event_type, since, until, limit, cursor.
      */
     public Map<String, Object> listMessages(String app, Map<String, ?> query) {
         return transport.call("GET", "/v1/applications/" + Transport.segment(app) + "/messages", query, Content.none(), null).object();
+    }
+
+    /**
+     * The nodes that work on the store, as of the last heartbeat.
+     */
+    public Map<String, Object> listNodes() {
+        return transport.call("GET", "/v1/nodes", Map.of(), Content.none(), null).object();
     }
 
     /**
@@ -240,6 +323,14 @@ public class StaggerApi {
      */
     public String ready() {
         return transport.call("GET", "/readyz", Map.of(), Content.none(), null).text();
+    }
+
+    /**
+     * Replaces an event type, or makes it. What the body leaves out gets its default. The next message is
+     * validated against the new schema, at every node; messages that were accepted before stay accepted.
+     */
+    public Map<String, Object> replaceEventType(String name, Map<String, ?> body) {
+        return transport.call("PUT", "/v1/event-types/" + Transport.segment(name), Map.of(), Content.json(body), null).object();
     }
 
     /**
@@ -317,6 +408,8 @@ public class StaggerApi {
      * them or none. A larger batch is stored in steps of that size, so that others do not wait for all of
      * it. A refusal then tells how many messages are accepted; the batch can be sent again if its messages
      * have idempotency keys.
+     * <p>
+     * A batch of CloudEvents events (`application/cloudevents-batch+json`) is accepted too.
      */
     public Map<String, Object> sendBatch(String app, Map<String, ?> body) {
         return transport.call("POST", "/v1/applications/" + Transport.segment(app) + "/messages/batch", Map.of(), Content.json(body), null).object();
@@ -325,6 +418,9 @@ public class StaggerApi {
     /**
      * Accepts a message: it is on disk when the reply comes, and is delivered at least once to every
      * endpoint that wants its type.
+     * <p>
+     * A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with `ce-`) and in
+     * structured mode (`application/cloudevents+json`). Its source and id are its idempotency key.
      * <p>
      * An idempotency key is made for the call.
      */
@@ -335,6 +431,9 @@ public class StaggerApi {
     /**
      * Accepts a message: it is on disk when the reply comes, and is delivered at least once to every
      * endpoint that wants its type.
+     * <p>
+     * A CloudEvents event (1.0.2) is accepted too, in binary mode (headers that begin with `ce-`) and in
+     * structured mode (`application/cloudevents+json`). Its source and id are its idempotency key.
      * <p>
      * The same idempotency key again is the same message.
      */
