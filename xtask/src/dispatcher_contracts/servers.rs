@@ -14,6 +14,9 @@ const SERVERS: [(&str, &str); 2] =
 /// The variable that has the tests use a browser, and names the folder of its pictures.
 const BROWSER: &str = "STAGGER_TEST_CHROMIUM";
 
+/// The variable that names the folder of clients in other languages, and of the emulator of SQS.
+const CLIENTS: &str = "STAGGER_TEST_CLIENTS";
+
 /// Servers of one run's own; ended when dropped.
 #[derive(Debug)]
 pub(super) struct TestServers {
@@ -42,7 +45,23 @@ impl TestServers {
             let pictures = servers.folder_for(BROWSER)?;
             servers.environment.push((BROWSER.into(), pictures.display().to_string()));
         }
+        if env::var_os(CLIENTS).is_none() {
+            servers.fetch_clients(&root.join("scripts/clients"))?;
+        }
         Ok(servers)
+    }
+
+    fn fetch_clients(&mut self, script: &Path) -> Result<(), Box<dyn Error>> {
+        let folder = self.folder_for(CLIENTS)?;
+        let output = Command::new(script).arg("fetch").arg(&folder).output()?;
+        if output.status.success() {
+            self.environment.push((CLIENTS.into(), folder.display().to_string()));
+        } else {
+            note(
+                "the libraries of clients cannot be fetched: the tests that need them show nothing",
+            );
+        }
+        Ok(())
     }
 
     /// The variables that name them.
