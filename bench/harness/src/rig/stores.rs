@@ -206,8 +206,9 @@ fn order(script: &Path, what: &str, folder: &Path) -> Result<String, Box<dyn Err
 /// Shards of the store.
 pub(crate) const SHARDS: usize = 256;
 
-const LEADERS: &str =
-    "SELECT lease.shard, node.name FROM lease LEFT JOIN node ON node.run = lease.run";
+/// A member's name is the address that it listens on, and behind a space its version and its start.
+const LEADERS: &str = "SELECT lease.shard, split_part(node.name, ' ', 1) \
+     FROM lease LEFT JOIN node ON node.run = lease.run";
 
 /// The leader of each shard by its name, which is the address that it listens on; `None` where nobody
 /// who lives is said to lead.
@@ -224,7 +225,8 @@ pub(crate) async fn leads(
 
 /// Whether a node of this name is a member.
 pub(crate) async fn is_member(client: &Client, name: &str) -> Result<bool, Box<dyn Error>> {
-    let found = client.query_opt("SELECT 1 FROM node WHERE name = $1 LIMIT 1", &[&name]).await?;
+    let sql = "SELECT 1 FROM node WHERE split_part(name, ' ', 1) = $1 LIMIT 1";
+    let found = client.query_opt(sql, &[&name]).await?;
     Ok(found.is_some())
 }
 
