@@ -70,7 +70,7 @@ pub(super) async fn run(
     upstream: &ScriptedServer,
     seconds: u64,
 ) -> Result<FleetFigures, Box<dyn Error>> {
-    let redis = Redis::start("proxy")?;
+    let redis = Redis::start("proxy-redis")?;
     let mut proxies = Vec::new();
     for n in 0..PROXIES {
         let place = (folder, &*format!("fleet-{n}"));
