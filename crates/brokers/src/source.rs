@@ -63,7 +63,7 @@ impl AckId {
     }
 }
 
-/// What became of a message.
+/// The result for a message, which its broker is told.
 #[derive(Clone, Debug)]
 pub enum Disposition {
     /// It is on disk: the broker may forget it.

@@ -84,7 +84,7 @@ impl HandshakeClient {
         Ok(request)
     }
 
-    /// What a reply says: consent is a success that names this origin, or all of them.
+    /// The consent in a reply: a success that names this origin, or all of them.
     pub(crate) fn read(&self, status: StatusCode, headers: &HeaderMap) -> HandshakeAnswer {
         let refused = |why: &str| {
             let result = HandshakeResult::Refused { status: Some(status.as_u16()) };

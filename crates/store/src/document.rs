@@ -181,7 +181,7 @@ pub(super) fn of_message(message: &Message) -> Result<Option<String>, Unreadable
     .map(Some)
 }
 
-/// What a message has beside its columns.
+/// The parts of a message beside its columns.
 #[derive(Default)]
 pub(super) struct MessageParts {
     pub(super) trace: Option<TraceContext>,

@@ -26,7 +26,7 @@ pub(super) struct TestName {
 #[serde(deny_unknown_fields)]
 struct Feature {
     name: String,
-    /// What is promised, by the test that shows it: `target::path::of::the::test`.
+    /// The promises, by the test that shows each: `target::path::of::the::test`.
     cases: BTreeMap<String, String>,
 }
 

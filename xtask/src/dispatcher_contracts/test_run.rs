@@ -6,7 +6,7 @@ use std::process::Command;
 
 use xtask_workbench::{cargo, note};
 
-/// What became of a test.
+/// The result of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TestResult {
     Passed,

@@ -74,7 +74,7 @@ fn export(serving: &Serving, file: &str) -> Output {
     command(serving, &["webhooks", "export", "--output", file]).output().expect("it was built")
 }
 
-/// How often each message is in a file.
+/// The number of times that each message is in a file.
 fn messages(file: &str) -> BTreeMap<String, usize> {
     let mut found = BTreeMap::new();
     for line in fs::read_to_string(file).expect("text").lines() {

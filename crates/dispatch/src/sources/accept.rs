@@ -17,7 +17,7 @@ const EVENT_TYPE: &str = "stagger-event-type";
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
 
-/// What became of a message, for the figures.
+/// The result for a message, for the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SourceOutcome {
     Accepted,

@@ -19,10 +19,10 @@ use super::consumer::Consumer;
 use crate::config::{SourceKind, SourceSettings};
 use crate::node::{Node, NodeOptions};
 
-/// What a consumer told the broker: the id of each message, and a word.
+/// The answers of a consumer to the broker: the id of each message, and a word.
 type Settled = mpsc::UnboundedReceiver<(String, &'static str)>;
 
-/// What a broker has for the next calls.
+/// The answers of a broker to the next calls.
 type Rounds = VecDeque<Result<Vec<BrokerMessage>, &'static str>>;
 
 /// A broker with these rounds, which then stays silent.

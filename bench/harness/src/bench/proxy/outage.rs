@@ -29,7 +29,7 @@ impl OutageFigures {
     }
 }
 
-/// What is read of the callers' page.
+/// The parts of the callers' page that are read.
 #[derive(Deserialize)]
 struct CallersPage {
     rows: Vec<CallersRow>,
