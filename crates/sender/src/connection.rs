@@ -30,7 +30,8 @@ impl<W: hyper::rt::Read + hyper::rt::Write + Send + Unpin> ByteStream for W {}
 /// dropping it closes it.
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
-    connection: http1::Connection<Box<dyn ByteStream>, Full<Bytes>>,
+    /// Boxed, because a connection is moved often: to its attempt, and back to the pool.
+    connection: Box<http1::Connection<Box<dyn ByteStream>, Full<Bytes>>>,
     ended: bool,
     pub(crate) born: Instant,
 }
@@ -50,7 +51,7 @@ impl Connection {
     /// Hyper does not take it.
     pub(crate) async fn open(stream: Box<dyn ByteStream>, born: Instant) -> hyper::Result<Self> {
         let (sender, connection) = Builder::new().max_buf_size(MAX_HEAD).handshake(stream).await?;
-        Ok(Self { sender, connection, ended: false, born })
+        Ok(Self { sender, connection: Box::new(connection), ended: false, born })
     }
 
     /// Whether it can take a request; looks whether the other side has closed it.
@@ -71,7 +72,7 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, Lost> {
-        let reply = self.sender.try_send_request(request);
+        let reply = pin!(self.sender.try_send_request(request));
         match self.drive(reply).await {
             Some(Ok(response)) => Ok(response),
             Some(Err(mut error)) => match error.take_message() {
@@ -90,7 +91,7 @@ impl Connection {
             return (Bytes::new(), true);
         }
         let mut reply = BytesMut::new();
-        let ended = within(left.min(BODY_TIME), self.read_into(&mut body, &mut reply)).await;
+        let ended = within(left.min(BODY_TIME), pin!(self.read_into(&mut body, &mut reply))).await;
         (reply.freeze(), ended.unwrap_or(false))
     }
 
@@ -100,7 +101,7 @@ impl Connection {
         // An empty frame counts, or they would have no bound.
         let mut read = 0;
         while !body.is_end_stream() {
-            let frame = match self.drive(body.frame()).await? {
+            let frame = match self.drive(pin!(body.frame())).await? {
                 Some(Ok(frame)) => frame,
                 None => break,
                 Some(Err(_)) => return None,
@@ -120,7 +121,7 @@ impl Connection {
         // At most 16 KiB, which every platform can count.
         let too_long = body.size_hint().lower() > DRAIN_LIMIT as u64;
         while read <= DRAIN_LIMIT && !(too_long && reply.len() == REPLY_LIMIT) {
-            let frame = match self.drive(body.frame()).await {
+            let frame = match self.drive(pin!(body.frame())).await {
                 Some(Some(Ok(frame))) => frame,
                 Some(None) => return true,
                 Some(Some(Err(_))) | None => return false,
@@ -135,9 +136,8 @@ impl Connection {
     }
 
     /// Runs the connection until `work` is done; `None` if the connection ends without that.
-    async fn drive<F: Future>(&mut self, work: F) -> Option<F::Output> {
+    async fn drive<F: Future>(&mut self, mut work: Pin<&mut F>) -> Option<F::Output> {
         let Self { connection, ended, .. } = self;
-        let mut work = pin!(work);
         poll_fn(|context| {
             if let Poll::Ready(output) = work.as_mut().poll(context) {
                 return Poll::Ready(Some(output));
@@ -154,9 +154,11 @@ impl Connection {
     }
 }
 
-/// The output of `work`, or `None` if it takes longer than `span`; `work` is then dropped.
-pub(crate) async fn within<F: Future>(span: Span, work: F) -> Option<F::Output> {
-    let (work, timer) = (pin!(work), pin!(TokioTime.sleep(span)));
+/// The output of `work`, or `None` if it takes longer than `span`; `work` is to be dropped then.
+///
+/// It is pinned by the caller: moved in here, it would take its room in the caller's future twice.
+pub(crate) async fn within<F: Future + ?Sized>(span: Span, work: Pin<&mut F>) -> Option<F::Output> {
+    let timer = pin!(TokioTime.sleep(span));
     tokio::select! {
         biased;
         output = work => Some(output),

@@ -114,7 +114,7 @@ impl EgressProxy {
         let mut last = String::from("no address");
         for ip in checked.iter().take(MAX_TUNNELS) {
             let asked = self.asked(*ip, to);
-            match within(TUNNEL_TIME, self.open(reach, &asked)).await {
+            match within(TUNNEL_TIME, pin!(self.open(reach, &asked))).await {
                 Some(Ok(tunnel)) => return Ok(tunnel),
                 Some(Err(NoTunnel::Proxy(failure))) => return Err(failure),
                 Some(Err(NoTunnel::Refused(why))) => last = why,

@@ -5,6 +5,7 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -147,7 +148,7 @@ impl Resolve for SystemResolver {
             return Err(no_answer("no name server has answered for it a moment ago"));
         }
         let resolver = self.current()?;
-        match within(LOOKUP_TIME, resolver.lookup_ip(name)).await {
+        match within(LOOKUP_TIME, pin!(resolver.lookup_ip(name))).await {
             Some(Ok(answers)) => Ok(answers.iter().collect()),
             Some(Err(error)) if error.is_no_records_found() => Ok(Vec::new()),
             Some(Err(NetError::Timeout)) | None => {
@@ -204,7 +205,7 @@ impl LookupTurns {
             let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
             Some((own, all))
         };
-        let (own, all) = within(TURN_TIME, both).await.flatten()?;
+        let (own, all) = within(TURN_TIME, pin!(both)).await.flatten()?;
         Some(LookupTurn { turns: self.clone(), application, own: Some(own), _all: all })
     }
 }

@@ -1,6 +1,7 @@
 //! Makes attempts.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -38,6 +39,9 @@ use crate::written::Written;
 /// All endpoints of one scheme, host and port share connections. For each new connection the name
 /// is resolved, and all its answers are checked; an attempt over an idle connection goes to the
 /// address that was checked then.
+///
+/// What few attempts need (a new connection, a token, a handshake) is a future in a box: the future of every attempt has
+/// room for all its parts, and thousands of attempts wait at one time.
 #[derive(Clone)]
 pub struct Sender {
     network: GuardedNetwork,
@@ -240,7 +244,7 @@ impl Sender {
         };
         let (mut phase, mut handshake) = (ConnectPhase::Reply, None);
         let reply = self.consented(ready, &post, (&mut phase, written), &mut handshake);
-        let reply = within(target.timeout, reply).await;
+        let reply = within(target.timeout, pin!(reply)).await;
         let latency = TokioTime.now().since(started);
         let answer = match reply {
             Some(Ok(reply)) => self.finish(ready, reply, latency, started + target.timeout).await,
@@ -261,7 +265,7 @@ impl Sender {
         if let Some(client) = &to.handshake {
             let client = client.as_ref().map_err(SendFailure::clone)?;
             *phase = ConnectPhase::Handshake;
-            let consent = client.consent(|| self.ask_consent(to, client)).await;
+            let consent = Box::pin(client.consent(|| self.ask_consent(to, client))).await;
             *phase = ConnectPhase::Reply;
             *handshake = Some(*consent.as_ref().unwrap_or_else(|(result, _)| result));
             consent.map_err(|(_, failure)| failure)?;
@@ -273,7 +277,7 @@ impl Sender {
     async fn ask_consent(&self, to: &Ready, client: &HandshakeClient) -> HandshakeAnswer {
         let mut phase = ConnectPhase::Reply;
         let exchange = self.exchange(to, || client.request(&to.address), (&mut phase, None));
-        let reply = within(HANDSHAKE_TIME, exchange).await;
+        let reply = within(HANDSHAKE_TIME, pin!(exchange)).await;
         let reply = reply.unwrap_or_else(|| Err(overdue(phase, HANDSHAKE_TIME)));
         let OpenReply { response, mut connection, .. } = reply.map_err(handshake::unanswered)?;
         let (head, body) = response.into_parts();
@@ -301,8 +305,8 @@ impl Sender {
         };
         let started = TokioTime.now();
         let outgoing = publisher.outgoing((message, payload), numbered);
-        let reply =
-            within(timeout, publisher.destination.attempt(&self.network, &outgoing, written)).await;
+        let mut reply = publisher.destination.attempt(&self.network, &outgoing, written);
+        let reply = within(timeout, reply.as_mut()).await;
         let latency = TokioTime.now().since(started);
         match reply {
             Some(Ok(reply)) => reply.into_answer(latency),
@@ -311,16 +315,28 @@ impl Sender {
         }
     }
 
-    /// The head of a reply. A token that the receiver refuses is replaced once, unless this attempt has just fetched it.
+    /// The head of a reply.
     async fn reply(
         &self,
         to: &Ready,
         post: &Post<'_>,
         (phase, written): (&mut ConnectPhase, &Written),
     ) -> Result<OpenReply, SendFailure> {
-        let Credentials::Token(client) = &to.credentials else {
-            return self.exchange(to, || post.sign(None), (phase, Some(written))).await;
-        };
+        match &to.credentials {
+            Credentials::Token(client) => {
+                Box::pin(self.reply_with_token((to, client), post, (phase, written))).await
+            }
+            _ => self.exchange(to, || post.sign(None), (phase, Some(written))).await,
+        }
+    }
+
+    /// The head of a reply. A token that the receiver refuses is replaced once, unless this attempt has just fetched it.
+    async fn reply_with_token(
+        &self,
+        (to, client): (&Ready, &TokenClient),
+        post: &Post<'_>,
+        (phase, written): (&mut ConnectPhase, &Written),
+    ) -> Result<OpenReply, SendFailure> {
         let token = self.token(to, client, phase).await?;
         let sign = |token: &AccessToken| post.sign(Some(&token.authorization));
         let mut reply = self.exchange(to, || sign(&token), (phase, Some(written))).await?;
@@ -380,8 +396,8 @@ impl Sender {
             Credentials::Certificate(CertificateCredentials { connector, .. }) => connector,
             _ => self.network.dialer.roots.plain(),
         };
-        let mut connection =
-            self.network.dialer.dial((&to.address, to.application), tls, phase).await?;
+        let dial = self.network.dialer.dial((&to.address, to.application), tls, phase);
+        let mut connection = Box::pin(dial).await?;
         let request = request()?;
         begin()?;
         match connection.exchange(request).await {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
 
 use stagger::Span;
 use stagger_scheduler::model::AttemptFailure;
@@ -28,7 +29,7 @@ pub(crate) async fn connect(addresses: &[IpAddr], port: u16) -> Result<TcpStream
         let address = SocketAddr::new(*ip, port);
         // The last one may take all the time that is left.
         let span = if n + 1 < tried { CONNECT_TIME } else { Span::MAX };
-        last = match within(span, connect_to(address)).await {
+        last = match within(span, pin!(connect_to(address))).await {
             Some(Ok(stream)) => {
                 // A request is one write, and must not wait for the next. Without it it is only late.
                 _ = stream.set_nodelay(true);

@@ -1,5 +1,6 @@
 //! A request for an access token: client credentials (RFC 6749 section 4.4), over the guarded dialer.
 
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -64,7 +65,7 @@ pub(crate) async fn fetch_token(
     of: ApplicationId,
 ) -> Result<IssuedToken, SendFailure> {
     let mut phase = ConnectPhase::Reply;
-    let fetched = within(FETCH_TIME, ask(dialer, client, of, &mut phase)).await;
+    let fetched = within(FETCH_TIME, pin!(ask(dialer, client, of, &mut phase))).await;
     fetched.unwrap_or_else(|| {
         Err(refused(format!("no answer within {FETCH_TIME} ({})", phase.name())))
     })

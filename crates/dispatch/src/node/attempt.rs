@@ -1,6 +1,7 @@
 //! One attempt, from the payload, which is kept in memory for the first one, to the answer.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -89,7 +90,7 @@ impl AttemptRunner {
         let span = AttemptSpan::begin(&launch, target.place(), message.trace.as_ref());
         let numbered = (launch.number, span.context());
         let sent = self.sender.send_traced(&target, (&message, payload), numbered, written);
-        let answer = span.run(sent).await;
+        let answer = span.run(pin!(sent)).await;
         guard.keep(AttemptResult::Answer(answer, message.event_type.is_operational()));
     }
 
@@ -230,8 +231,18 @@ mod tests {
         payloads.take(MessageId::from_uuid(Uuid::from_u128(id))).is_some()
     }
 
+    /// Thousands wait at one time, and each is copied when it begins.
     #[test]
-    fn a_parcel_goes_with_the_last_attempt_that_wants_it() {
+    fn an_attempt_held_the_room_of_what_few_attempts_need() {
+        fn size<F>(_: impl Fn(&'static AttemptRunner, AttemptGuard) -> F) -> usize {
+            size_of::<F>()
+        }
+        let size = size(AttemptRunner::run);
+        assert!(size <= 4096, "{size} bytes");
+    }
+
+    #[test]
+    fn a_message_is_dropped_with_the_last_attempt_that_wants_it() {
         let payloads = PayloadCache::new(10_000);
         payloads.keep([(cached(1, 10), 2), (cached(2, 10), 0)]);
         assert!(holds(&payloads, 1) && holds(&payloads, 1));
@@ -240,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parcel_that_comes_again_is_kept_once_for_all_its_attempts() {
+    fn a_message_that_comes_again_is_kept_once_for_all_its_attempts() {
         let payloads = PayloadCache::new(10_000);
         payloads.keep([(cached(1, 10), 1)]);
         payloads.keep([(cached(1, 10), 2)]);

@@ -1,6 +1,7 @@
 //! The span of an attempt: an HTTP client span of OpenTelemetry, a child of the span that produced the message.
 
 use std::future::Future;
+use std::pin::Pin;
 
 use stagger_scheduler::Launch;
 use stagger_scheduler::model::{AttemptAnswer, TraceContext};
@@ -59,8 +60,12 @@ impl AttemptSpan {
         self.context.clone()
     }
 
-    /// Runs the attempt within the span, and ends the span with its answer.
-    pub(crate) async fn run(self, attempt: impl Future<Output = AttemptAnswer>) -> AttemptAnswer {
+    /// Runs the attempt within the span, and ends the span with its answer. The caller pins it: moved in here, it would
+    /// take its room three times.
+    pub(crate) async fn run<F>(self, attempt: Pin<&mut F>) -> AttemptAnswer
+    where
+        F: Future<Output = AttemptAnswer>,
+    {
         let Self { span, .. } = self;
         if span.is_disabled() {
             return attempt.await;

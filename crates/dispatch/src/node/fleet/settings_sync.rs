@@ -80,7 +80,8 @@ impl SettingsSync {
         if self.succeeded.load(Ordering::Acquire) > before {
             return Ok(());
         }
-        turn.sync().await
+        // Boxed, because it is large and every request of the API holds the place for it.
+        Box::pin(turn.sync()).await
     }
 
     /// Waits until nothing else synchronizes, or adds or removes queues.
