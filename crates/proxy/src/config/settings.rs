@@ -45,7 +45,7 @@ const MAX_THREADS: u32 = 1024;
 pub struct ProxySettings {
     /// The address of the metrics, the page and the health checks, if there is one.
     pub admin: Option<SocketAddr>,
-    /// The collector of traces (OTLP over HTTP), for the program to send them to; none by default.
+    /// The collector of traces and metrics (OTLP over HTTP), for the program to send them to; none by default.
     pub otlp: Option<String>,
     /// The threads of [`Proxy::bind_on_threads`](crate::Proxy::bind_on_threads), from 1 to 1024. Default: half of the
     /// processors, because the programs that call through a proxy need the others.
