@@ -1,9 +1,10 @@
-//! The metrics that `stagger serve --otlp` pushes to a collector, beside a scrape of its `/metrics`.
+//! The metrics that `stagger serve --otlp` and `stagger proxy --otlp` push to a collector, beside a scrape of `/metrics`.
 #![cfg(feature = "otel")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -16,17 +17,28 @@ use stagger_testkit::server::{BlockingServer, Reaction, Script, SeenRequest};
 
 const KEY: &str = "let-me-in-for-a-test";
 
-/// A running dispatcher, killed with this.
+/// A running dispatcher or proxy, killed with this.
 struct Serving {
     child: Child,
-    address: String,
+    /// Where it listens: a dispatcher for all, a proxy for operators last.
+    addresses: Vec<String>,
 }
 
 impl Serving {
-    fn start(collector: &str) -> Self {
+    fn dispatcher(collector: &str) -> Self {
+        let serve = ["serve", "--memory", "--allow-private", "--listen", "127.0.0.1:0"];
+        Self::start(&[&serve[..], &["--admin-key", KEY, "--otlp", collector]].concat(), 1)
+    }
+
+    fn proxy(routes: &Path, collector: &str) -> Self {
+        let routes = routes.to_str().expect("UTF-8");
+        Self::start(&["proxy", "--config", routes, "--otlp", collector], 2)
+    }
+
+    /// Runs with these arguments, and waits until it says that it listens on so many addresses.
+    fn start(arguments: &[&str], listeners: usize) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stagger"))
-            .args(["serve", "--memory", "--allow-private", "--listen", "127.0.0.1:0"])
-            .args(["--admin-key", KEY, "--otlp", collector])
+            .args(arguments)
             .env("OTEL_METRIC_EXPORT_INTERVAL", "100")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -34,18 +46,22 @@ impl Serving {
             .spawn()
             .expect("the binary was built for this test");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let address = lines
-            .by_ref()
-            .map(|line| line.expect("text"))
-            .find_map(|line| line.split_once("listening on http://").map(|(_, it)| it.to_owned()))
-            .expect("it says where it listens");
+        let said = lines.by_ref().map(|line| line.expect("text"));
+        let address = |line: String| line.split_once(" on http://").map(|(_, it)| it.to_owned());
+        let addresses: Vec<String> = said.filter_map(address).take(listeners).collect();
+        assert_eq!(addresses.len(), listeners, "it says where it listens");
         // A full pipe must not stop it.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { child, address }
+        Self { child, addresses }
     }
 
     fn call(&self, method: &str, path: &str, body: &str) -> String {
-        let mut socket = TcpStream::connect(&self.address).expect("it listens");
+        self.call_at(0, method, path, body)
+    }
+
+    /// The body of the answer at one of its addresses, which must be a success.
+    fn call_at(&self, listener: usize, method: &str, path: &str, body: &str) -> String {
+        let mut socket = TcpStream::connect(&self.addresses[listener]).expect("it listens");
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: a\r\nauthorization: Bearer {KEY}\r\n\
              content-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
@@ -149,11 +165,17 @@ fn labels(attributes: &[KeyValue], bound: Option<&str>) -> String {
     if all.is_empty() { String::new() } else { format!("{{{}}}", all.join(",")) }
 }
 
+/// The last export of metrics, if any has come.
+fn last_export(collector: &BlockingServer) -> Option<BTreeMap<String, f64>> {
+    let seen = collector.seen();
+    seen.iter().rfind(|request| request.path == "/v1/metrics").map(exported)
+}
+
 #[test]
 fn a_collector_had_other_numbers_than_a_scrape() {
     let collector = BlockingServer::start(Script::of([]));
     let receiver = BlockingServer::start(Script::of([Reaction::status(500)]));
-    let serving = Serving::start(&collector.url("/v1/traces"));
+    let serving = Serving::dispatcher(&collector.url("/v1/traces"));
     let app = serving.id("/v1/applications", r#"{"name":"shop"}"#);
     let endpoint = format!(
         r#"{{"url":"{}","policy":{{"backoff":{{"base":"1ms","cap":"2ms"}}}}}}"#,
@@ -168,11 +190,9 @@ fn a_collector_had_other_numbers_than_a_scrape() {
         values.get("stagger_deliveries_ended_total{stagger_state=\"delivered\"}") == Some(&5.0)
             && values.get("stagger_settlements_unsettled") == Some(&0.0)
     };
-    let metrics = |request: &SeenRequest| request.path == "/v1/metrics";
     // Once nothing changes any more, the exports and the scrape are the same but for the times.
     loop {
-        let exports: Vec<_> = collector.seen().into_iter().filter(metrics).collect();
-        if let Some(last) = exports.last().map(exported).filter(is_over) {
+        if let Some(last) = last_export(&collector).filter(is_over) {
             let scrape = scraped(&serving.call("GET", "/metrics", ""));
             assert!(last["stagger_attempts_total{stagger_verdict=\"transient\"}"] >= 1.0);
             assert!(
@@ -183,4 +203,39 @@ fn a_collector_had_other_numbers_than_a_scrape() {
         }
         serving.call("GET", "/healthz", "");
     }
+}
+
+#[test]
+fn a_collector_of_a_proxy_had_other_numbers_than_a_scrape() {
+    let collector = BlockingServer::start(Script::of([]));
+    let upstream = BlockingServer::start(Script::of([Reaction::status(503)]));
+    let routes = std::env::temp_dir().join(format!("stagger-otlp-{}.toml", std::process::id()));
+    let text = format!(
+        "[proxy]\nlisten = '127.0.0.1:0'\nadmin = '127.0.0.1:0'\n\n[route.api]\n\
+         upstream = '{}'\npolicy.backoff = {{ base = '1ms', cap = '2ms' }}\n",
+        upstream.url("")
+    );
+    std::fs::write(&routes, text).expect("a folder for temporary files");
+    let serving = Serving::proxy(&routes, &collector.url("/v1/traces"));
+    for _ in 0..5 {
+        serving.call("GET", "/", "");
+    }
+    // Attributes are those of spans, and labels the same without their beginning.
+    let shown = |name: &str| name.replace("{stagger_", "{").replace(",stagger_", ",");
+    let calls = format!("{{route=\"api\",destination=\"{}\"}}", upstream.url(""));
+    let settled = |values: &BTreeMap<String, f64>| {
+        values.get(&format!("stagger_proxy_calls_succeeded_total{calls}")) == Some(&5.0)
+            && values.get("stagger_proxy_connections") == Some(&0.0)
+    };
+    loop {
+        let last = last_export(&collector).unwrap_or_default();
+        let last: BTreeMap<String, f64> =
+            last.into_iter().map(|(name, value)| (shown(&name), value)).collect();
+        let scrape = scraped(&serving.call_at(1, "GET", "/metrics", ""));
+        if settled(&last) && last == scrape {
+            assert_eq!(last[&format!("stagger_proxy_attempts_total{calls}")], 6.0);
+            break;
+        }
+    }
+    std::fs::remove_file(&routes).expect("it was written");
 }

@@ -69,11 +69,7 @@ impl NodeServer {
         let budgets = budgets(&config).await?;
         let node = Node::start_with(open_store(&config).await?, sender, options, budgets).await?;
         #[cfg(feature = "otel")]
-        let export = config.otlp.as_deref();
-        #[cfg(feature = "otel")]
-        let export = export
-            .map(|url| observe::export_metrics(metrics.clone(), node.clone(), url))
-            .transpose()?;
+        let export = export(&config, &metrics, &node)?;
         let routes = routes(&node, (&admin, operators), &config, address)?
             .merge(observe::metrics_route(metrics, node.clone()));
         let edge = HttpEdge::new(listener, routes, connections);
@@ -142,6 +138,22 @@ impl NodeServer {
             why = node.ended() => Err(Error::conflict(why)),
         }
     }
+}
+
+/// Sends the metrics of a node to the collector, if there is one.
+#[cfg(feature = "otel")]
+fn export(
+    config: &Config,
+    metrics: &observe::Metrics,
+    node: &Node,
+) -> Result<Option<MetricsExport>, Error> {
+    let Some(url) = &config.otlp else { return Ok(None) };
+    let (metrics, node) = (metrics.clone(), node.clone());
+    let text = move || {
+        let (metrics, node) = (metrics.clone(), node.clone());
+        async move { metrics.render(&node).await }
+    };
+    observe::export_metrics(text, observe::METRIC_NAMES, url).map(Some)
 }
 
 fn cannot_listen(config: &Config, error: &io::Error) -> Error {

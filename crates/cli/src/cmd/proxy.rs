@@ -41,7 +41,8 @@ fn settings(flags: &ProxyFlags) -> Result<ProxySettings, SettingsFault> {
 }
 
 fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    // It accepts connections, and threads of the proxy's own serve them.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("no threads to run on: {error}"))?;
     runtime.block_on(async {
         let handler = |kind| signal(kind).map_err(|error| format!("no signal handler: {error}"));
@@ -58,8 +59,12 @@ fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
         #[cfg(not(feature = "otel"))]
         let started = observe::init_logs(format);
         started.map_err(|error| error.to_string())?;
-        let proxy = Proxy::bind(settings).await.map_err(|error| error.to_string())?;
+        #[cfg(feature = "otel")]
+        let otlp = settings.otlp.clone();
+        let proxy = Proxy::bind_on_threads(settings).await.map_err(|error| error.to_string())?;
         let handle = proxy.handle();
+        #[cfg(feature = "otel")]
+        let _export = export(&handle, otlp.as_deref())?;
         greet(&handle);
         let reloading = tokio::spawn(reload(handle, hangup, flags.config.clone()));
         proxy
@@ -73,6 +78,23 @@ fn run(flags: &ProxyFlags, settings: ProxySettings) -> Result<(), String> {
         reloading.abort();
         Ok(())
     })
+}
+
+/// Sends the metrics to the collector, if there is one, until the result is dropped.
+#[cfg(feature = "otel")]
+fn export(
+    handle: &ProxyHandle,
+    collector: Option<&str>,
+) -> Result<Option<observe::MetricsExport>, String> {
+    let Some(url) = collector else { return Ok(None) };
+    // Spans have the attribute `stagger.route` too.
+    let names = observe::MetricNames {
+        instrument: |shown| shown.replacen("stagger_proxy_", "stagger.proxy.", 1),
+        attribute: |shown| format!("stagger.{shown}"),
+    };
+    let handle = handle.clone();
+    let text = move || std::future::ready(handle.metrics());
+    observe::export_metrics(text, names, url).map(Some).map_err(|error| error.to_string())
 }
 
 fn greet(handle: &ProxyHandle) {

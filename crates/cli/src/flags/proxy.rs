@@ -40,7 +40,7 @@ pub(crate) struct ProxyFlags {
     #[arg(long, value_name = "N")]
     redis_processes: Option<String>,
 
-    /// The receiver of traces: OTLP over HTTP, in a build with the feature otel [nowhere]
+    /// The receiver of traces and metrics: OTLP over HTTP, in a build with the feature otel [nowhere]
     #[arg(long, value_name = "URL")]
     otlp: Option<String>,
 

@@ -52,9 +52,24 @@ const VERDICT: &str = "stagger.verdict";
 
 const STATE: &str = "stagger.state";
 
-/// The names of all instruments of this process, of which the text for Prometheus shows a form without full stops.
+/// The names of OpenTelemetry for the instruments of a node, of which the text for Prometheus shows a form without full
+/// stops.
 #[cfg(feature = "otel")]
-pub(super) const NAMES: [&str; 22] = [
+pub(crate) const METRIC_NAMES: super::MetricNames = super::MetricNames {
+    instrument: |shown| known(&NAMES, shown),
+    attribute: |shown| known(&LABELS, shown),
+};
+
+/// The name that the text shows in this form.
+#[cfg(feature = "otel")]
+fn known(names: &[&str], shown: &str) -> String {
+    let known = names.iter().find(|name| name.replace('.', "_") == shown);
+    known.map_or_else(|| shown.to_owned(), |name| (*name).to_owned())
+}
+
+/// The names of all instruments.
+#[cfg(feature = "otel")]
+const NAMES: [&str; 22] = [
     ATTEMPTS,
     NOT_MADE,
     TOKEN_FAILURES,
@@ -81,7 +96,7 @@ pub(super) const NAMES: [&str; 22] = [
 
 /// The names of all labels.
 #[cfg(feature = "otel")]
-pub(super) const LABELS: [&str; 4] = [VERDICT, STATE, BREAKERS, crate::edge::PLACE];
+const LABELS: [&str; 4] = [VERDICT, STATE, BREAKERS, crate::edge::PLACE];
 
 /// The states in which a delivery ends.
 const ENDS: [DeliveryState; 3] =

@@ -7,6 +7,7 @@ use stagger_scheduler::model::{
     Delivery, DeliveryAttempt, DeliveryEnding, DeliveryState, EndpointId, EndpointState,
 };
 use stagger_store::Settlement;
+use tracing::Subscriber;
 use tracing_subscriber::filter::{EnvFilter, LevelFilter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -42,13 +43,24 @@ type Extra = Option<Box<dyn Layer<Registry> + Send + Sync>>;
 
 pub(super) fn install(format: LogFormat, traces: Extra) -> Result<(), Error> {
     let twice = |_| Error::conflict("this process already has a logger");
-    let lines = lines(format, filter()?);
-    tracing_subscriber::registry().with(traces).with(lines).try_init().map_err(twice)
+    subscriber(format, filter()?, traces).try_init().map_err(twice)
+}
+
+/// The log, and the traces if there are any. A layer of none would have every span made all the same.
+fn subscriber(
+    format: LogFormat,
+    filter: EnvFilter,
+    traces: Extra,
+) -> Box<dyn Subscriber + Send + Sync> {
+    match traces {
+        Some(traces) => Box::new(Registry::default().with(traces).with(lines(format, filter))),
+        None => Box::new(Registry::default().with(lines(format, filter))),
+    }
 }
 
 fn lines<S>(format: LogFormat, filter: EnvFilter) -> Box<dyn Layer<S> + Send + Sync>
 where
-    S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
+    S: Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
 {
     let layer = tracing_subscriber::fmt::layer().with_writer(io::stderr);
     match format {
@@ -148,4 +160,18 @@ fn dead(delivery: &Delivery, attempt: &DeliveryAttempt) {
 
 fn unix_seconds(at: Instant) -> f64 {
     (at - Instant::ORIGIN).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_were_made_that_nothing_exports() {
+        let filter = filter().expect("no variable");
+        tracing::subscriber::with_default(subscriber(LogFormat::Text, filter, None), || {
+            assert!(tracing::info_span!(target: TARGET, "attempt").is_disabled());
+            assert!(!tracing::info_span!("of a line").is_disabled());
+        });
+    }
 }

@@ -30,6 +30,8 @@ mod otlp;
 mod otlp_metrics;
 
 pub(crate) use attempt_span::AttemptSpan;
+#[cfg(feature = "otel")]
+pub(crate) use instruments::METRIC_NAMES;
 pub(crate) use instruments::{Gauges, Instruments};
 pub use logs::{LogFormat, init_logs};
 pub(crate) use logs::{moved, settled};
@@ -38,4 +40,5 @@ pub use metrics::{Metrics, init_metrics, metrics_route};
 #[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
 pub use otlp::init_logs_and_traces;
 #[cfg(feature = "otel")]
-pub(crate) use otlp_metrics::{MetricsExport, export_metrics};
+#[cfg_attr(docsrs, doc(cfg(feature = "otel")))]
+pub use otlp_metrics::{MetricNames, MetricsExport, export_metrics};

@@ -1,4 +1,5 @@
-//! Metrics to a collector: OTLP over HTTP, as protocol buffers. The numbers are those of `/metrics` at that moment.
+//! Metrics of a program to a collector: OTLP over HTTP, as protocol buffers. The numbers are those of its `/metrics` at that
+//! moment.
 //!
 //! They are cumulative, so that an export that fails loses nothing: the next one has all of it. So nothing waits in a
 //! queue: one export runs at a time, and ends with its timeout.
@@ -28,10 +29,7 @@ use stagger::{Sleep, Span, StdTime, TokioTime};
 use tokio::task::AbortHandle;
 
 use super::exposition::{FamilyKind, MetricFamily, Sample, families};
-use super::instruments::{LABELS, NAMES};
-use super::metrics::Metrics;
 use crate::Error;
-use crate::node::Node;
 
 /// The end of a collector's path for traces, and that for metrics beside it.
 const TRACES: &str = "/v1/traces";
@@ -44,9 +42,19 @@ const URL: &str = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT";
 /// The bytes of a collector's answer that are read.
 const ANSWER: usize = 64 << 10;
 
+/// The names of OpenTelemetry for what a text for Prometheus shows under others.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricNames {
+    /// The name of an instrument, by its name in the text without `_total` and `_seconds` at its end.
+    pub instrument: fn(&str) -> String,
+    /// The name of an attribute, by that of its label.
+    pub attribute: fn(&str) -> String,
+}
+
 /// The exporter of metrics, which ends when this is dropped.
 #[derive(Debug)]
-pub(crate) struct MetricsExport {
+#[must_use = "metrics are exported until it is dropped"]
+pub struct MetricsExport {
     task: AbortHandle,
 }
 
@@ -132,26 +140,29 @@ fn decoded(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// Sends the metrics of a node to the collector whose URL for traces is `traces`, until the result is dropped. To be called
-/// in a tokio runtime.
+/// Sends metrics to the collector whose URL for traces is `traces`, until the result is dropped: those of `text`, in the
+/// format of Prometheus, under these names. The variables of OpenTelemetry set all else. To be called in a tokio runtime.
 ///
 /// # Errors
 /// A variable of OpenTelemetry is out of its bounds.
-pub(crate) fn export_metrics(
-    metrics: Metrics,
-    node: Node,
+pub fn export_metrics<F, R>(
+    text: F,
+    names: MetricNames,
     traces: &str,
-) -> Result<MetricsExport, Error> {
+) -> Result<MetricsExport, Error>
+where
+    F: Fn() -> R + Send + 'static,
+    R: Future<Output = String> + Send,
+{
     let settings = ExportSettings::read(traces, |name| {
         std::env::var(name).ok().filter(|text| !text.is_empty())
     })?;
     let task = tokio::spawn(async move {
-        let exporter = Exporter { settings, client: client(), started: unix_nanos() };
+        let exporter = Exporter { settings, names, client: client(), started: unix_nanos() };
         let mut is_failing = false;
         loop {
             TokioTime.sleep(exporter.settings.interval).await;
-            let text = metrics.render(&node).await;
-            let sent = exporter.send(&text).await;
+            let sent = exporter.send(&text().await).await;
             if let Err(error) = &sent
                 && !is_failing
             {
@@ -165,6 +176,7 @@ pub(crate) fn export_metrics(
 
 struct Exporter {
     settings: ExportSettings,
+    names: MetricNames,
     client: Client<HttpConnector, Full<Bytes>>,
     started: u64,
 }
@@ -176,7 +188,8 @@ fn client() -> Client<HttpConnector, Full<Bytes>> {
 impl Exporter {
     /// Sends one export, within its timeout.
     async fn send(&self, text: &str) -> Result<(), String> {
-        let body = request(text, (self.started, unix_nanos())).encode_to_vec();
+        let times = (self.started, unix_nanos());
+        let body = request(text, self.names, times).encode_to_vec();
         let mut request = Request::post(self.settings.url.clone())
             .header(CONTENT_TYPE, "application/x-protobuf")
             .body(Full::from(body))
@@ -210,8 +223,8 @@ fn unix_nanos() -> u64 {
 }
 
 /// The export of a text of metrics; `times` are the start of the process and now.
-fn request(text: &str, times: (u64, u64)) -> ExportMetricsServiceRequest {
-    let metrics = families(text).iter().map(|family| metric(family, times)).collect();
+fn request(text: &str, names: MetricNames, times: (u64, u64)) -> ExportMetricsServiceRequest {
+    let metrics = families(text).iter().map(|family| metric(family, names, times)).collect();
     let scope = InstrumentationScope {
         name: "stagger".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -228,10 +241,11 @@ fn request(text: &str, times: (u64, u64)) -> ExportMetricsServiceRequest {
     ExportMetricsServiceRequest { resource_metrics: vec![resource] }
 }
 
-fn metric(family: &MetricFamily, times: (u64, u64)) -> Metric {
-    let (name, unit) = instrument(&family.name);
+fn metric(family: &MetricFamily, names: MetricNames, times: (u64, u64)) -> Metric {
+    let (shown, unit) = base_and_unit(&family.name);
+    let name = (names.instrument)(shown);
     let temporality = AggregationTemporality::Cumulative.into();
-    let numbers = || family.samples.iter().map(|sample| number(sample, times)).collect();
+    let numbers = || family.samples.iter().map(|sample| number(sample, names, times)).collect();
     let data = match family.kind {
         FamilyKind::Counter => Data::Sum(Sum {
             data_points: numbers(),
@@ -240,7 +254,7 @@ fn metric(family: &MetricFamily, times: (u64, u64)) -> Metric {
         }),
         FamilyKind::Gauge => Data::Gauge(Gauge { data_points: numbers() }),
         FamilyKind::Histogram => Data::Histogram(Histogram {
-            data_points: histograms(&family.samples, times),
+            data_points: histograms(&family.samples, names, times),
             aggregation_temporality: temporality,
         }),
     };
@@ -248,20 +262,18 @@ fn metric(family: &MetricFamily, times: (u64, u64)) -> Metric {
     Metric { name, unit: unit.to_owned(), description, data: Some(data), ..Metric::default() }
 }
 
-/// The name of an instrument and its unit, by its name in the text: full stops are underscores there, and it may have an end.
-fn instrument(shown: &str) -> (String, &'static str) {
+/// A name of the text without its end, and the unit that the end tells.
+fn base_and_unit(shown: &str) -> (&str, &'static str) {
     let base = shown.strip_suffix("_total").unwrap_or(shown);
-    let (base, unit) = match base.strip_suffix("_seconds") {
+    match base.strip_suffix("_seconds") {
         Some(base) => (base, "s"),
         None => (base, if base.ends_with("_bytes") { "By" } else { "" }),
-    };
-    let known = NAMES.iter().find(|name| name.replace('.', "_") == base);
-    (known.map_or_else(|| base.to_owned(), |name| (*name).to_owned()), unit)
+    }
 }
 
-fn number(sample: &Sample, (started, now): (u64, u64)) -> NumberDataPoint {
+fn number(sample: &Sample, names: MetricNames, (started, now): (u64, u64)) -> NumberDataPoint {
     NumberDataPoint {
-        attributes: attributes(&sample.labels),
+        attributes: attributes(&sample.labels, names),
         start_time_unix_nano: started,
         time_unix_nano: now,
         value: Some(Number::AsDouble(sample.value)),
@@ -270,7 +282,11 @@ fn number(sample: &Sample, (started, now): (u64, u64)) -> NumberDataPoint {
 }
 
 /// The histograms of a family, one for each set of labels.
-fn histograms(samples: &[Sample], (started, now): (u64, u64)) -> Vec<HistogramDataPoint> {
+fn histograms(
+    samples: &[Sample],
+    names: MetricNames,
+    (started, now): (u64, u64),
+) -> Vec<HistogramDataPoint> {
     let mut points: BTreeMap<Vec<(String, String)>, HistogramDataPoint> = BTreeMap::new();
     for sample in samples {
         let mut labels = sample.labels.clone();
@@ -290,7 +306,7 @@ fn histograms(samples: &[Sample], (started, now): (u64, u64)) -> Vec<HistogramDa
     }
     let filled =
         |(labels, point): (Vec<(String, String)>, HistogramDataPoint)| HistogramDataPoint {
-            attributes: attributes(&labels),
+            attributes: attributes(&labels, names),
             start_time_unix_nano: started,
             time_unix_nano: now,
             ..point
@@ -304,12 +320,8 @@ const fn whole(value: f64) -> u64 {
     value as u64
 }
 
-fn attributes(labels: &[(String, String)]) -> Vec<KeyValue> {
-    let known = |shown: &String| LABELS.iter().find(|label| label.replace('.', "_") == *shown);
-    let one = |(name, value): &(String, String)| {
-        attribute(known(name).map_or(name.as_str(), |label| *label), value)
-    };
-    labels.iter().map(one).collect()
+fn attributes(labels: &[(String, String)], names: MetricNames) -> Vec<KeyValue> {
+    labels.iter().map(|(name, value)| attribute(&(names.attribute)(name), value)).collect()
 }
 
 fn attribute(name: &str, value: &str) -> KeyValue {
@@ -321,6 +333,7 @@ fn attribute(name: &str, value: &str) -> KeyValue {
 mod tests {
     use stagger_testkit::server::{Reaction, Script, TestServer};
 
+    use super::super::instruments::METRIC_NAMES;
     use super::*;
 
     const TEXT: &str = "# HELP stagger_attempts_total Attempts that are over\n\
@@ -340,7 +353,7 @@ mod tests {
 
     fn exporter(url: &str, variable: impl Fn(&str) -> Option<String>) -> Exporter {
         let settings = ExportSettings::read(url, variable).expect("valid");
-        Exporter { settings, client: client(), started: 1 }
+        Exporter { settings, names: METRIC_NAMES, client: client(), started: 1 }
     }
 
     #[tokio::test]

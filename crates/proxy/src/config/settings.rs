@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use std::thread::available_parallelism;
 
 use stagger_text::settings::{Document, Flaw, Reader, Value};
 use toml::de::DeValue;
@@ -21,6 +23,9 @@ const MAX_ROUTES: usize = 1000;
 
 /// The port of routes that name none.
 const DEFAULT_PORT: u16 = 7878;
+
+/// The most threads that serve connections: more than the processors of any machine would only take turns.
+const MAX_THREADS: u32 = 1024;
 
 /// The settings of a proxy, read from `routes.toml` and checked.
 ///
@@ -40,8 +45,11 @@ const DEFAULT_PORT: u16 = 7878;
 pub struct ProxySettings {
     /// The address of the metrics, the page and the health checks, if there is one.
     pub admin: Option<SocketAddr>,
-    /// The collector of traces (OTLP over HTTP), for the program to send them to; none by default.
+    /// The collector of traces and metrics (OTLP over HTTP), for the program to send them to; none by default.
     pub otlp: Option<String>,
+    /// The threads of [`Proxy::bind_on_threads`](crate::Proxy::bind_on_threads), from 1 to 1024. Default: half of the
+    /// processors, because the programs that call through a proxy need the others.
+    pub threads: NonZeroUsize,
     /// Limits on clients.
     pub limits: ProxyLimits,
     /// The budgets that it shares with other proxies.
@@ -86,7 +94,7 @@ impl ProxySettings {
 fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
     let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, DEFAULT_PORT));
     let (mut listen, mut admin, mut otlp) = (usual, None, None);
-    let mut limits = ProxyLimits::default();
+    let (mut limits, mut threads) = (ProxyLimits::default(), None);
     if let Some(proxy) = root.table("proxy")? {
         listen = address(&proxy, "listen")?.unwrap_or(usual);
         admin = address(&proxy, "admin")?;
@@ -94,6 +102,8 @@ fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
         let wrong = |value| unread("proxy.otlp", value, OTLP_URL);
         let url = |(value, text)| otlp_url(text).ok_or_else(|| wrong(value));
         otlp = value.map(url).transpose()?;
+        let count = proxy.count("threads", (1, MAX_THREADS))?;
+        threads = count.and_then(|count| NonZeroUsize::new(usize::try_from(count).ok()?));
         limits = ProxyLimits::read(&proxy)?;
         proxy.done()?;
     }
@@ -116,7 +126,13 @@ fn of(root: &Reader<'_, '_>, folder: &Path) -> Result<ProxySettings, Flaw> {
         let why = format!("route {} listens on the address of proxy.admin", route.name);
         return Err(table.flaw(&why));
     }
-    Ok(ProxySettings { admin, otlp, limits, fleet, routes })
+    let threads = threads.unwrap_or_else(half_of_the_processors);
+    Ok(ProxySettings { admin, otlp, threads, limits, fleet, routes })
+}
+
+fn half_of_the_processors() -> NonZeroUsize {
+    let processors = available_parallelism().map_or(1, NonZeroUsize::get);
+    NonZeroUsize::new(processors / 2).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn route(
@@ -182,6 +198,19 @@ mod tests {
         assert_eq!(refused(text), "r.toml:2:1: unknown key proxy.drian: did you mean drain?");
         let text = "[route.a]\nupstream = 'http://a'\npolicy.limits.max_atempts = 3\n";
         assert!(refused(text).contains("did you mean `max_attempts`?"), "{}", refused(text));
+    }
+
+    #[test]
+    fn a_proxy_had_no_thread_or_more_than_it_was_given() {
+        let text =
+            |threads| format!("proxy.threads = {threads}\n[route.a]\nupstream = 'http://a'\n");
+        let threads = |text: &str| ProxySettings::parse("r.toml", text).map(|it| it.threads.get());
+        assert_eq!(threads(&text(3)).ok(), Some(3));
+        let bound = "proxy.threads = 0: must be a whole number from 1 to 1024";
+        assert!(refused(&text(0)).contains(bound), "{}", refused(&text(0)));
+        let processors = available_parallelism().map_or(1, NonZeroUsize::get);
+        let usual = threads("[route.a]\nupstream = 'http://a'\n");
+        assert!(usual.is_ok_and(|count| count == 1 || 2 * count <= processors));
     }
 
     #[test]

@@ -17,9 +17,9 @@ use tower_service::Service;
 
 use super::attempt_headers::AttemptHeaderSet;
 use super::attempt_kind::AttemptKind;
-use super::clients::UpstreamClient;
 use super::outcome::BoxError;
 use super::upstream::UpstreamServer;
+use super::upstream_client::UpstreamClient;
 use crate::edge::{AwaitedBody, BodyWatch};
 use crate::trace;
 

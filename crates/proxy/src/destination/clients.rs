@@ -1,18 +1,15 @@
 //! The clients of a route, which keep the connections to its upstreams: one for each version of HTTP that it needs.
 
-use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use stagger::Span;
 
-use super::connector::{Dialer, UpstreamConnector};
-use super::outcome::BoxError;
+use super::connector::Dialer;
 use super::tls::RouteTls;
+use super::upstream_client::UpstreamClient;
 use crate::config::{RouteSettings, SettingsFault, UpstreamProtocol};
-use crate::edge::AwaitedBody;
 
-/// Idle connections that are kept for each upstream: as many as calls that a busy sidecar has in flight.
+/// Idle connections that each thread keeps for each upstream: as many as calls that a busy sidecar has in flight.
 const MAX_IDLE: usize = 128;
 
 /// Bytes of the head of an upstream's reply: as many as clients may send.
@@ -26,12 +23,6 @@ const CONNECTION_WINDOW: u32 = 4 << 20;
 
 /// Bytes of a request that are held for an upstream that does not read.
 const SEND_BUFFER: usize = 64 << 10;
-
-/// The body of a request, whatever it was made of.
-pub(crate) type UpstreamBody = AwaitedBody<UnsyncBoxBody<Bytes, BoxError>>;
-
-/// The client of one version of HTTP.
-pub(crate) type UpstreamClient = Client<UpstreamConnector, UpstreamBody>;
 
 /// The clients of a route. Clones share their connections.
 #[derive(Clone, Debug)]
@@ -95,7 +86,7 @@ impl UpstreamClients {
             builder.http2_initial_stream_window_size(STREAM_WINDOW);
             builder.http2_initial_connection_window_size(CONNECTION_WINDOW);
             builder.http2_max_send_buf_size(SEND_BUFFER);
-            Ok(builder.build(connector))
+            Ok(UpstreamClient::new(builder, connector))
         };
         Ok(Self {
             http: client(route.protocol)?,

@@ -14,6 +14,7 @@ mod outcome;
 mod tls;
 mod tls_files;
 mod upstream;
+mod upstream_client;
 
 pub(crate) use attempt::AttemptService;
 pub(crate) use attempt_headers::AttemptHeaderSet;

@@ -21,6 +21,7 @@ use super::phase::{ClientTimes, ConnectionPhase, Overdue};
 use super::places::{EdgePhase, Place};
 use super::served_request::ServedRequest;
 use super::stream::WatchedStream;
+use super::threads::ThreadShare;
 use crate::config::ProxyLimits;
 
 /// The time from one look at the deadline to the next, at most: a deadline may move.
@@ -74,7 +75,7 @@ impl EdgeSettings {
 
 /// Serves the requests of one client.
 pub(super) async fn serve<F, R, B>(
-    (stream, place): (TcpStream, Place),
+    (stream, place): (TcpStream, (Place, ThreadShare)),
     settings: EdgeSettings,
     mut stopping: watch::Receiver<EdgePhase>,
     answer: F,

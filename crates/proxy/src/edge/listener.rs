@@ -16,6 +16,7 @@ use tokio::sync::watch;
 use super::connection::{EdgeSettings, serve};
 use super::places::{ConnectionPlaces, EdgePhase};
 use super::served_request::ServedRequest;
+use super::threads::ThreadPool;
 
 /// The pause after an error that is not one connection's own, such as no descriptor left.
 const PAUSE: Span = Span::from_millis(100);
@@ -40,10 +41,10 @@ impl Listener {
         TcpListener::bind(address).await
     }
 
-    /// Serves the connections of `listener` by `answer`.
+    /// Serves the connections of `listener` by `answer`, on these threads.
     pub(crate) fn start<F, R, B>(
         listener: TcpListener,
-        (places, settings): (ConnectionPlaces, EdgeSettings),
+        (places, settings, threads): (ConnectionPlaces, EdgeSettings, ThreadPool),
         answer: F,
     ) -> io::Result<Self>
     where
@@ -54,7 +55,7 @@ impl Listener {
     {
         let local = listener.local_addr()?;
         let (phase, stopping) = watch::channel(EdgePhase::Open);
-        tokio::spawn(accept(listener, (places, settings), stopping, answer));
+        tokio::spawn(accept(listener, (places, settings, threads), stopping, answer));
         Ok(Self { local, phase })
     }
 
@@ -71,7 +72,7 @@ impl Listener {
 
 async fn accept<F, R, B>(
     listener: TcpListener,
-    (places, settings): (ConnectionPlaces, EdgeSettings),
+    (places, settings, threads): (ConnectionPlaces, EdgeSettings, ThreadPool),
     stopping: watch::Receiver<EdgePhase>,
     answer: F,
 ) where
@@ -91,7 +92,10 @@ async fn accept<F, R, B>(
                     let Some(place) = places.take() else { refuse(&stream); continue };
                     let answer = answer.clone();
                     let answer = move |request, exchange| answer(from, request, exchange);
-                    tokio::spawn(serve((stream, place), settings.clone(), stopping.clone(), answer));
+                    let (settings, stopping) = (settings.clone(), stopping.clone());
+                    threads.serve(stream, |stream, share| {
+                        serve((stream, (place, share)), settings, stopping, answer)
+                    });
                 }
                 Err(error) => wait_after(&error).await,
             }

@@ -9,8 +9,10 @@ mod phase;
 mod places;
 mod served_request;
 mod stream;
+mod threads;
 
 pub(crate) use connection::EdgeSettings;
 pub(crate) use listener::Listener;
 pub(crate) use places::{ConnectionPlaces, EdgePhase};
 pub(crate) use served_request::{AwaitedBody, BodyWatch, ServedRequest};
+pub(crate) use threads::{ServingThreads, ThreadPool};

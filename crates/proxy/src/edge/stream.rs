@@ -12,17 +12,22 @@ use tokio::net::TcpStream;
 
 use super::phase::ConnectionPhase;
 use super::places::Place;
+use super::threads::ThreadShare;
 
 /// A stream whose progress is watched. It may outlive its connection's task, as a tunnel or a WebSocket.
 #[derive(Debug)]
 pub(super) struct WatchedStream {
     stream: TokioIo<TcpStream>,
     phase: Arc<ConnectionPhase>,
-    _place: Place,
+    _place: (Place, ThreadShare),
 }
 
 impl WatchedStream {
-    pub(super) fn new(stream: TcpStream, phase: Arc<ConnectionPhase>, place: Place) -> Self {
+    pub(super) fn new(
+        stream: TcpStream,
+        phase: Arc<ConnectionPhase>,
+        place: (Place, ThreadShare),
+    ) -> Self {
         Self { stream: TokioIo::new(stream), phase, _place: place }
     }
 

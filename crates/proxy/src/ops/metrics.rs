@@ -73,7 +73,7 @@ const STATES: [(StateKind, &str); 4] = [
 
 /// Answers with all metrics.
 pub(super) fn answer(snapshot: &Snapshot) -> Response<Full<Bytes>> {
-    of_type(StatusCode::OK, CONTENT_TYPE, render(snapshot))
+    of_type(StatusCode::OK, CONTENT_TYPE, metrics(snapshot))
 }
 
 /// The name of a breaker's state.
@@ -81,7 +81,8 @@ pub(super) fn state_name(state: StateKind) -> &'static str {
     STATES.iter().find(|(kind, _)| *kind == state).map_or("unknown", |(_, name)| name)
 }
 
-fn render(snapshot: &Snapshot) -> String {
+/// All metrics as text.
+pub(crate) fn metrics(snapshot: &Snapshot) -> String {
     let mut page = Exposition::default();
     of_process(&mut page, snapshot);
     of_routes(&mut page, &snapshot.routes);
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_family_was_without_a_description_or_described_twice() {
-        let text = render(&busy());
+        let text = metrics(&busy());
         let words = |prefix: &str| -> Vec<String> {
             let lines = text.lines().filter_map(|line| line.strip_prefix(prefix));
             lines.filter_map(|line| line.split([' ', '{']).next()).map(str::to_owned).collect()
@@ -241,7 +242,7 @@ mod tests {
 
     #[test]
     fn the_figures_of_a_destination_were_not_told() {
-        let text = render(&busy());
+        let text = metrics(&busy());
         for line in [
             r#"stagger_proxy_calls_total{route="orders",destination="https://a.example:443"} 9"#,
             r#"stagger_proxy_attempts_total{route="orders",destination="https://a.example:443"} 10"#,

@@ -7,4 +7,5 @@ mod page;
 mod reply;
 mod requests;
 
+pub(crate) use metrics::metrics;
 pub(crate) use requests::answer;

@@ -15,6 +15,8 @@ pub enum ProxyError {
     Settings(SettingsFault),
     /// An address cannot be listened on.
     Listen(SocketAddr, io::Error),
+    /// There are no threads to serve connections on.
+    Threads(io::Error),
 }
 
 impl fmt::Display for ProxyError {
@@ -27,6 +29,7 @@ impl fmt::Display for ProxyError {
                     "listen = {address}: {error}; choose an address of this machine that is free"
                 )
             }
+            Self::Threads(error) => write!(f, "no threads to serve connections on: {error}"),
         }
     }
 }
@@ -35,7 +38,7 @@ impl Error for ProxyError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Settings(_) => None,
-            Self::Listen(_, error) => Some(error),
+            Self::Listen(_, error) | Self::Threads(error) => Some(error),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::error::ProxyError;
 use super::state::ProxyState;
 use crate::config::ProxySettings;
+use crate::ops;
 use crate::stats::{Refusal, Snapshot};
 
 /// A handle on a proxy that runs, for metrics, pages and signals. Clones are of the same proxy.
@@ -24,6 +25,12 @@ impl ProxyHandle {
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         self.state.snapshot()
+    }
+
+    /// Its metrics now, in the text format of Prometheus, as `/metrics` shows them.
+    #[must_use]
+    pub fn metrics(&self) -> String {
+        ops::metrics(&self.snapshot())
     }
 
     /// The last refusals of its routes, and of requests that no route took, the newest first.

@@ -10,7 +10,7 @@ use stagger::{Clock, TokioTime};
 
 use crate::config::{ProxySettings, SettingsFault};
 use crate::destination::LedgerRegistry;
-use crate::edge::{ConnectionPlaces, EdgePhase, EdgeSettings, Listener};
+use crate::edge::{ConnectionPlaces, EdgePhase, EdgeSettings, Listener, ThreadPool};
 use crate::forward::{Caller, RouteTable, forward};
 use crate::ops;
 use crate::stats::{Refusal, RefusalLog, Snapshot};
@@ -24,6 +24,8 @@ pub(super) struct ProxyState {
     ledgers: LedgerRegistry,
     places: ConnectionPlaces,
     edge: EdgeSettings,
+    /// The threads that serve the connections of routes.
+    threads: ThreadPool,
     /// The listeners of routes by their configured addresses.
     listeners: Mutex<BTreeMap<SocketAddr, Listener>>,
     admin: Mutex<Option<Listener>>,
@@ -39,12 +41,14 @@ impl ProxyState {
     pub(super) fn new(
         settings: &ProxySettings,
         ledgers: LedgerRegistry,
+        threads: ThreadPool,
     ) -> Result<Self, SettingsFault> {
         Ok(Self {
             table: RwLock::new(Arc::new(RouteTable::new(settings, None, &ledgers)?)),
             ledgers,
             places: ConnectionPlaces::new(settings.limits.max_connections),
             edge: EdgeSettings::new(&settings.limits),
+            threads,
             listeners: Mutex::default(),
             admin: Mutex::default(),
             draining: AtomicBool::new(false),
@@ -87,7 +91,7 @@ impl ProxyState {
                     forward(&state.table(), caller, (request, exchange), unrouted).await
                 }
             };
-            let edge = (self.places.clone(), self.edge.clone());
+            let edge = (self.places.clone(), self.edge.clone(), self.threads.clone());
             let started = Listener::start(listener, edge, answer);
             let started = started.map_err(|error| ProxyError::Listen(address, error))?;
             listeners.insert(address, started);
@@ -102,7 +106,8 @@ impl ProxyState {
         Ok(())
     }
 
-    /// Listens for operators. Their connections have places of their own, so that no flood of calls keeps them out.
+    /// Listens for operators. Their connections have places of their own, and are served beside the threads of calls, so
+    /// that no flood of calls keeps them out.
     pub(super) async fn listen_admin(
         self: &Arc<Self>,
         address: SocketAddr,
@@ -116,7 +121,7 @@ impl ProxyState {
             let reply = ops::answer(&request, state.is_draining(), figures);
             std::future::ready(Ok(reply))
         };
-        let edge = (ConnectionPlaces::new(CONNECTIONS), self.edge.clone());
+        let edge = (ConnectionPlaces::new(CONNECTIONS), self.edge.clone(), ThreadPool::default());
         let listener = Listener::start(listener, edge, answer).map_err(fault)?;
         *lock(&self.admin) = Some(listener);
         Ok(())

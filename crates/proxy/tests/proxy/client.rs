@@ -24,9 +24,15 @@ pub(crate) struct RunningProxy {
 impl RunningProxy {
     /// Runs under these settings, whose routes listen on one free port.
     pub(crate) async fn start(text: &str) -> Self {
-        let text = format!("proxy.listen = '127.0.0.1:0'\n{text}");
-        let settings = ProxySettings::parse("routes.toml", &text).expect("good settings");
-        let proxy = Proxy::bind(settings).await.expect("free ports");
+        Self::of(Proxy::bind(settings(text)).await.expect("free ports"))
+    }
+
+    /// The same, on the threads of the settings.
+    pub(crate) async fn start_on_threads(text: &str) -> Self {
+        Self::of(Proxy::bind_on_threads(settings(text)).await.expect("free ports and threads"))
+    }
+
+    fn of(proxy: Proxy) -> Self {
         let handle = proxy.handle();
         let address = handle.addresses()[0];
         let (stop, stopped) = oneshot::channel();
@@ -61,6 +67,12 @@ impl RunningProxy {
         _ = read.expect("it closes the connection");
         String::from_utf8_lossy(&reply).into_owned()
     }
+}
+
+/// Settings whose routes listen on one free port.
+pub(crate) fn settings(text: &str) -> ProxySettings {
+    let text = format!("proxy.listen = '127.0.0.1:0'\n{text}");
+    ProxySettings::parse("routes.toml", &text).expect("good settings")
 }
 
 /// Sends a request to this address on a connection of its own, with the whole reply.

@@ -2,17 +2,11 @@
 
 use std::time::Duration;
 
-use stagger_proxy::config::ProxySettings;
 use stagger_testkit::server::{Reaction, Script, TestServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::client::{RunningProxy, read_until, text};
-
-fn settings(text: &str) -> ProxySettings {
-    let text = format!("proxy.listen = '127.0.0.1:0'\n{text}");
-    ProxySettings::parse("routes.toml", &text).expect("good settings")
-}
+use crate::client::{RunningProxy, read_until, settings, text};
 
 #[tokio::test]
 async fn a_call_under_way_survives_new_settings_and_the_end() {

@@ -12,6 +12,7 @@ mod refusals;
 mod retries;
 mod service_config;
 mod streams;
+mod threads;
 mod tls;
 mod tunnels;
 mod untraced;
