@@ -186,7 +186,9 @@ mod tests {
     async fn a_fetch_that_was_dropped_leaves_its_turn_to_the_next() {
         let (cache, issuer) = (TokenCache::default(), Issuer::default());
         let half = Span::from_millis(500);
-        assert!(crate::connection::within(half, pin!(cache.get(|| issuer.fetch()))).await.is_none());
+        assert!(
+            crate::connection::within(half, pin!(cache.get(|| issuer.fetch()))).await.is_none()
+        );
         assert!(cache.get(|| issuer.fetch()).await.is_ok());
         assert_eq!(issuer.fetches(), 2);
     }

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::pin::{Pin, pin};
 
 use http::header::{CONNECTION, CONTENT_LENGTH, EXPECT, HOST, TRANSFER_ENCODING, VIA};
 use http::uri::{Authority, PathAndQuery};
@@ -54,7 +55,7 @@ pub(crate) async fn forward(
         Ok((route, authority)) => {
             let span = CallSpan::start(&route.settings.name, &request);
             let answer = answer(route, caller, (request, authority), exchange);
-            match span.follow(answer).await {
+            match span.follow(pin!(answer)).await {
                 Ok(mut reply) => {
                     span.answered(reply.status());
                     // Only the proxy's own replies have it.
@@ -160,7 +161,8 @@ fn passed_through(headers: &http::HeaderMap) -> usize {
     lines.flat_map(|value| value.split(',')).filter(|hop| hop.ends_with(" stagger")).count()
 }
 
-/// The answer of a route.
+/// The answer of a route. Tunnels, upgrades and hedged calls are boxed: few requests are one, and the future of each has
+/// room for all that it may await.
 async fn answer(
     route: &Route,
     caller: Caller,
@@ -175,7 +177,7 @@ async fn answer(
     let watch = exchange.watch();
     let held = Held::new(Some(place), Some(exchange));
     if let Some(tunnels) = &route.tunnels {
-        return tunnels.open(request, (&authority, held)).await;
+        return Box::pin(tunnels.open(request, (&authority, held))).await;
     }
     let Some(services) = route.choose() else {
         return Err(OwnReply::for_now("no_route", "the route has no upstream", FULL));
@@ -192,18 +194,18 @@ async fn answer(
     if let (Some(client), Some(protocol)) = (client, protocol) {
         super::fields::set_upgrade(request.headers_mut(), protocol);
         let call = http_call::upgrade(parts, (request.map(|()| body), client), held);
-        return scoped(inbound, call).await;
+        return scoped(inbound, Box::pin(call).as_mut()).await;
     }
     let mut request = request.map(|()| body);
     if grpc {
-        return scoped(inbound, grpc::call(parts, request, held)).await;
+        return scoped(inbound, pin!(grpc::call(parts, request, held))).await;
     }
     // Not of gRPC, whose streams may be silent for as long as their calls last.
     request.extensions_mut().insert(watch.clone());
     let answered = if route.settings.policy.hedge().is_some() {
-        scoped(inbound, hedged_call::call(parts, request, held)).await
+        scoped(inbound, Box::pin(hedged_call::call(parts, request, held)).as_mut()).await
     } else {
-        scoped(inbound, http_call::call(parts, request, held)).await
+        scoped(inbound, pin!(http_call::call(parts, request, held))).await
     };
     answered.map_err(|refusal| if watch.is_broken() { broken_body(&refusal) } else { refusal })
 }
@@ -216,7 +218,7 @@ fn broken_body(refusal: &OwnReply) -> OwnReply {
 }
 
 /// A caller that retries by itself gets one attempt for each of its own.
-async fn scoped<T>(inbound: Option<InboundAttempt>, call: impl Future<Output = T>) -> T {
+async fn scoped<F: Future>(inbound: Option<InboundAttempt>, call: Pin<&mut F>) -> F::Output {
     match inbound {
         Some(attempt) => attempt.scope(call).await,
         None => call.await,

@@ -1,5 +1,7 @@
 //! The span of one call, from the head of its request to the head of its reply, and the headers of its attempts.
 
+use std::pin::Pin;
+
 use http::{HeaderMap, Method, Request, StatusCode};
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
@@ -33,8 +35,8 @@ impl CallSpan {
         Self(span)
     }
 
-    /// Makes the call inside the span.
-    pub(crate) async fn follow<F: Future>(&self, call: F) -> F::Output {
+    /// Makes the call inside the span. The caller pins it: moved in here, it would take its room twice.
+    pub(crate) async fn follow<F: Future>(&self, call: Pin<&mut F>) -> F::Output {
         call.instrument(self.0.clone()).await
     }
 
