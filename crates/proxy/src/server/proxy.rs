@@ -60,9 +60,9 @@ impl Proxy {
     }
 
     /// The same on [`threads`](ProxySettings::threads) of its own, which end with it. Each serves its share of the
-    /// connections, with connections of its own to upstreams, so that a request never waits for another thread. That takes
-    /// half of the time and of the processors that it takes on a runtime whose threads share all tasks. Only listeners,
-    /// operators and what a fleet shares stay in the runtime that this is called from.
+    /// connections, with connections of its own to upstreams, so that a request never waits for another thread. On two
+    /// processors a call takes half of the time and of the work that it takes on a runtime whose threads share all tasks.
+    /// Only listeners, operators and what a fleet shares stay in the runtime that this is called from.
     ///
     /// # Errors
     /// As of [`bind`](Self::bind), and threads that the system does not give.
