@@ -6,13 +6,15 @@
 #![forbid(unsafe_code)]
 
 mod brokers;
-#[cfg(feature = "nats")]
+#[cfg(any(feature = "kafka", feature = "nats"))]
 mod idle;
+#[cfg(feature = "kafka")]
+mod kafka;
 #[cfg(feature = "nats")]
 mod nats;
 #[cfg(feature = "pubsub")]
 mod pubsub;
-#[cfg(feature = "nats")]
+#[cfg(any(feature = "kafka", feature = "nats"))]
 mod refusal;
 mod source;
 #[cfg(feature = "sqs")]
