@@ -21,6 +21,8 @@ mod source;
 mod sqs;
 
 pub use brokers::Brokers;
+#[cfg(feature = "kafka")]
+pub use kafka::{KafkaSource, KafkaSourceSettings, KafkaStart};
 #[cfg(feature = "nats")]
 pub use nats::{NatsSource, NatsSourceSettings};
 #[cfg(feature = "pubsub")]

@@ -49,6 +49,11 @@ impl Cluster {
         &self.first
     }
 
+    /// The credentials for all of its brokers.
+    pub(super) const fn credentials(&self) -> &KafkaCredentials {
+        &self.credentials
+    }
+
     /// Connects to the broker of the settings, or while it is down to one that was named before.
     ///
     /// # Errors

@@ -16,7 +16,6 @@ impl ErrorCode {
     pub(super) const UNKNOWN_TOPIC_OR_PARTITION: Self = Self(3);
     pub(super) const LEADER_NOT_AVAILABLE: Self = Self(5);
     pub(super) const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
-    pub(super) const REBALANCE_IN_PROGRESS: Self = Self(27);
 
     /// The error with this number; 0 is none.
     ///
