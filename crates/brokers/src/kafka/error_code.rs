@@ -13,7 +13,6 @@ pub(super) struct ErrorCode(i16);
 
 impl ErrorCode {
     pub(super) const OFFSET_OUT_OF_RANGE: Self = Self(1);
-    pub(super) const UNKNOWN_TOPIC_OR_PARTITION: Self = Self(3);
     pub(super) const LEADER_NOT_AVAILABLE: Self = Self(5);
     pub(super) const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
 
