@@ -133,7 +133,8 @@ impl GuardedNetwork {
         let url = format!("{scheme}://{host}:{port}");
         let read = Address::of_broker(&url, &schemes, (&self.ports, usual));
         let address = read.map_err(|error| {
-            let detail = format!("the broker names {}; it must be {}", error.value(), error.bound());
+            let detail =
+                format!("the broker names {}; it must be {}", error.value(), error.bound());
             SendFailure::new(AttemptFailure::Egress, detail)
         })?;
         Ok(BrokerAddress { address, tls: known.tls.clone() })

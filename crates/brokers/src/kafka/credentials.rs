@@ -97,7 +97,8 @@ async fn say(
     body.bytes(bytes);
     let mut answer = connection.call(Api::SaslAuthenticate, &body).await?;
     let (error, why) = (answer.i16()?, answer.nullable_text()?);
-    let about = why.unwrap_or_else(|| "the credentials".to_owned());
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let about = format!("the credentials{why}");
     ErrorCode::check(error).map_err(|error| error.refusal(&about))?;
     Ok(answer.bytes()?)
 }

@@ -15,10 +15,7 @@ use super::wire::{Api, KafkaReader, KafkaWriter};
 use crate::refusal::{BrokerRefusal, within};
 use crate::source::no_application;
 
-/// The time after which the broker gives the partitions of a silent member to others: longer than the longest pause of a consumer
-/// whose store is away. That of Java's clients.
-const SESSION: Span = Span::from_secs(45);
-/// The time between two signs of life: that of Java's clients.
+/// The longest time between two signs of life: that of Java's clients. A shorter session has three.
 const BEAT: Span = Span::from_secs(3);
 /// The time that members have to join again: a member with a batch under way does so after it.
 const REBALANCE: Span = Span::from_secs(60);
@@ -41,6 +38,7 @@ pub(super) struct GroupMember {
     generation: Option<i32>,
     is_leader: bool,
     coordinator: Option<KafkaConnection>,
+    session: Span,
     beat_at: Instant,
 }
 
@@ -52,7 +50,7 @@ struct Joined {
 }
 
 impl GroupMember {
-    pub(super) fn new(group: &str, topic: &str) -> Self {
+    pub(super) fn new(group: &str, topic: &str, session: Span) -> Self {
         Self {
             group: group.to_owned(),
             topic: topic.to_owned(),
@@ -60,6 +58,7 @@ impl GroupMember {
             generation: None,
             is_leader: false,
             coordinator: None,
+            session,
             beat_at: Instant::ORIGIN,
         }
     }
@@ -123,7 +122,7 @@ impl GroupMember {
         at: At<'_>,
     ) -> Result<Result<Joined, ErrorCode>, BrokerRefusal> {
         let mut body = KafkaWriter::default();
-        body.text(&self.group).i32(millis(SESSION)).i32(millis(REBALANCE)).text(&self.id);
+        body.text(&self.group).i32(millis(self.session)).i32(millis(REBALANCE)).text(&self.id);
         let own = subscription(&self.topic);
         body.text("consumer").list([RANGE].into_iter(), |body, name| {
             body.text(name).bytes(own.as_slice());
@@ -142,7 +141,8 @@ impl GroupMember {
 
     /// The time until the next sign of life is due.
     pub(super) fn next_beat(&self) -> Span {
-        (self.beat_at + BEAT).since(TokioTime.now())
+        let beat = BEAT.min(Span::from_nanos(self.session.as_nanos() / 3));
+        (self.beat_at + beat).since(TokioTime.now())
     }
 
     /// Says that this member lives, if that is due. After it the member may be of the group no longer.

@@ -33,6 +33,8 @@ const ANSWER: Span = Span::from_secs(20);
 const FAREWELL: Span = Span::from_secs(2);
 /// Longest name of a group, in bytes.
 const MAX_GROUP: usize = 255;
+/// The shortest and the longest session.
+const SESSIONS: std::ops::RangeInclusive<Span> = Span::from_secs(1)..=Span::from_secs(1800);
 
 /// The settings of a source.
 #[derive(Clone, Debug)]
@@ -45,6 +47,9 @@ pub struct KafkaSourceSettings {
     pub group: String,
     /// Where a partition begins of which the group has committed nothing.
     pub start: KafkaStart,
+    /// The time after which the broker gives the partitions of a silent member to others: 1 s to 30 min, and as long as the
+    /// brokers allow. One shorter than the longest pause of a consumer loses them while the store is away.
+    pub session: Span,
     /// The topic that messages go to which can never be accepted. Without one they end where they are, with a log line.
     pub dead_letter: Option<String>,
     /// The SASL mechanism for a name and a password.
@@ -88,6 +93,10 @@ impl KafkaSource {
         if settings.group.is_empty() || settings.group.len() > MAX_GROUP {
             return Err(ConfigError::new("source.group", &settings.group, "1 to 255 bytes"));
         }
+        if !SESSIONS.contains(&settings.session) {
+            let given = format!("{} ms", settings.session.as_nanos() / 1_000_000);
+            return Err(ConfigError::new("source.session_timeout", given, "1 s to 30 min"));
+        }
         let endpoint = operators_endpoint(&settings.url, settings.auth.clone());
         let first = network.broker_address(&endpoint, SCHEMES, PORTS)?;
         network.check_broker(&first)?;
@@ -98,7 +107,7 @@ impl KafkaSource {
         Ok(Self {
             network,
             producer: Producer::new(Cluster::new(first, credentials)),
-            member: GroupMember::new(&settings.group, &settings.topic),
+            member: GroupMember::new(&settings.group, &settings.topic, settings.session),
             fetcher: Fetcher::new(&settings.topic),
             progress: BTreeMap::new(),
             partitions: 0,

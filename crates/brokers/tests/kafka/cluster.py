@@ -57,7 +57,9 @@ def text(value):
 
 
 def produce(command):
-    producer = Producer({"bootstrap.servers": addresses, "compression.type": command.get("compression", "none")})
+    # The messages of one command are one batch: these brokers answer with one at a time.
+    compression = command.get("compression", "none")
+    producer = Producer({"bootstrap.servers": addresses, "compression.type": compression, "linger.ms": 1000})
     for one in command["messages"]:
         headers = list(one.get("headers", {}).items())
         producer.produce(command["topic"], one["value"], one.get("key"), one.get("partition", -1), headers=headers)
@@ -115,7 +117,7 @@ def join(command):
     own = []
     member = Consumer({
         "bootstrap.servers": addresses, "group.id": command["group"], "enable.auto.commit": False,
-        "partition.assignment.strategy": "range", "session.timeout.ms": 45000, "auto.offset.reset": "earliest",
+        "partition.assignment.strategy": "range", "session.timeout.ms": 6000, "auto.offset.reset": "earliest",
     })
     member.subscribe([command["topic"]], on_assign=lambda _, all: own.append([it.partition for it in all]))
     member.poll(0)

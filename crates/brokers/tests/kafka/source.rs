@@ -1,9 +1,12 @@
 //! A member of a consumer group.
 
 use serde_json::{Value, json};
+use stagger::Span;
 use stagger_brokers::{
     BrokerMessage, Disposition, KafkaSource, KafkaSourceSettings, KafkaStart, Source,
 };
+
+use tokio::sync::{mpsc, oneshot};
 
 use crate::cluster::KafkaCluster;
 use crate::shared::sender;
@@ -14,6 +17,8 @@ fn settings(cluster: &KafkaCluster) -> KafkaSourceSettings {
         topic: "orders".into(),
         group: "stagger".into(),
         start: KafkaStart::Earliest,
+        // The brokers of librdkafka wait for most of it whenever a group changes.
+        session: Span::from_secs(4),
         dead_letter: Some("dead".into()),
         sasl: None,
         auth: None,
@@ -46,11 +51,27 @@ async fn committed(cluster: &mut KafkaCluster) -> Vec<i64> {
 /// The offset of a partition of which nothing is committed, as librdkafka says it.
 const NONE: i64 = -1001;
 
-/// Receives until this many messages have come.
+/// Receives until this many messages have come, none of which is settled.
 async fn receive(source: &mut KafkaSource, count: usize) -> Vec<BrokerMessage> {
+    let mut found = source.receive().await.expect("the cluster answers");
+    for _ in 0..10 {
+        if !found.is_empty() {
+            break;
+        }
+        found = source.receive().await.expect("the cluster answers");
+    }
+    assert_eq!(found.len(), count, "{found:?}");
+    found
+}
+
+/// Receives and accepts until this many messages have come.
+async fn accept(source: &mut KafkaSource, count: usize) -> Vec<BrokerMessage> {
     let mut found = Vec::new();
     for _ in 0..10 {
-        found.extend(source.receive().await.expect("the cluster answers"));
+        for arrival in source.receive().await.expect("the cluster answers") {
+            settle(source, &arrival, Disposition::Accepted).await;
+            found.push(arrival);
+        }
         if found.len() >= count {
             break;
         }
@@ -160,50 +181,75 @@ async fn a_poison_message_stays_when_nothing_takes_the_dead_letters() {
     assert_eq!(committed(&mut cluster).await, [NONE]);
 }
 
+/// Consumes until it is stopped, and tells which messages it has accepted.
+fn consume(
+    name: &'static str,
+    mut source: KafkaSource,
+    told: mpsc::UnboundedSender<(&'static str, String)>,
+) -> oneshot::Sender<()> {
+    let (stop, mut stopped) = oneshot::channel();
+    tokio::spawn(async move {
+        loop {
+            let received = tokio::select! {
+                biased;
+                _ = &mut stopped => break,
+                received = source.receive() => received,
+            };
+            // While the group changes a member may be put out; its messages come again.
+            for arrival in received.unwrap_or_default() {
+                if source.settle(arrival.ack_id.clone(), Disposition::Accepted).await.is_ok() {
+                    _ = told.send((name, arrival.id));
+                }
+            }
+        }
+        source.close().await;
+    });
+    stop
+}
+
+/// Publishes a message to each of four partitions, and waits until all were accepted; by whom, by partition.
+async fn round(
+    cluster: &mut KafkaCluster,
+    number: usize,
+    told: &mut mpsc::UnboundedReceiver<(&'static str, String)>,
+) -> Vec<&'static str> {
+    let messages: Vec<_> = (0..4).map(|it| json!({"value": "{}", "partition": it})).collect();
+    publish(cluster, json!(messages)).await;
+    let mut by = vec![""; 4];
+    while by.contains(&"") {
+        let accepted = tokio::time::timeout(std::time::Duration::from_secs(60), told.recv()).await;
+        let (name, id) = accepted.expect("it comes within a minute").expect("a member runs");
+        for (partition, by) in by.iter_mut().enumerate() {
+            if id == format!("orders-{partition}-{number}") {
+                *by = name;
+            }
+        }
+    }
+    by
+}
+
 #[tokio::test]
 async fn two_members_share_the_partitions_and_one_takes_over_those_of_the_other() {
     let Some(mut cluster) = filled(4, json!([])).await else { return };
-    let (mut first, mut second) = (source(&cluster), source(&cluster));
-    assert!(first.receive().await.expect("the cluster answers").is_empty());
-    // The second one joins while the first one says that it lives, is told of it, and joins again.
-    let mut shared = (0, 0);
-    for round in 0..10 {
-        let messages: Vec<_> = (0..4).map(|it| json!({"value": "{}", "partition": it})).collect();
-        publish(&mut cluster, json!(messages)).await;
-        let (ours, theirs) = tokio::join!(first.receive(), second.receive());
-        let (ours, theirs) = (ours.expect("it answers"), theirs.expect("it answers"));
-        for arrival in &ours {
-            settle(&mut first, arrival, Disposition::Accepted).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let first = consume("first", source(&cluster), tell.clone());
+    assert_eq!(round(&mut cluster, 0, &mut told).await, ["first"; 4]);
+    let _second = consume("second", source(&cluster), tell);
+    let mut number = 1;
+    let mut until = async |wanted: &dyn Fn(&[&str]) -> bool| {
+        for _ in 0..30 {
+            let by = round(&mut cluster, number, &mut told).await;
+            number += 1;
+            if wanted(&by) {
+                return;
+            }
         }
-        for arrival in &theirs {
-            settle(&mut second, arrival, Disposition::Accepted).await;
-        }
-        let partition = |it: &BrokerMessage| it.id.split('-').nth(1).map(str::to_owned);
-        let of = |all: &[BrokerMessage]| {
-            all.iter().map(partition).collect::<std::collections::BTreeSet<_>>()
-        };
-        assert!(of(&ours).is_disjoint(&of(&theirs)) || round == 0, "{ours:?} {theirs:?}");
-        shared = (shared.0 + ours.len(), shared.1 + theirs.len());
-        if shared.0 > 0 && shared.1 > 0 {
-            break;
-        }
-    }
-    assert!(shared.0 > 0 && shared.1 > 0, "{shared:?}");
-    // The first one leaves, and the second one has all four.
-    first.close().await;
-    let mut partitions = std::collections::BTreeSet::new();
-    for _ in 0..10 {
-        let messages: Vec<_> = (0..4).map(|it| json!({"value": "{}", "partition": it})).collect();
-        publish(&mut cluster, json!(messages)).await;
-        for arrival in second.receive().await.expect("it answers") {
-            partitions.insert(arrival.id.split('-').nth(1).map(str::to_owned));
-            settle(&mut second, &arrival, Disposition::Accepted).await;
-        }
-        if partitions.len() == 4 {
-            break;
-        }
-    }
-    assert_eq!(partitions.len(), 4, "{partitions:?}");
+        panic!("the partitions stay where they are");
+    };
+    // A range each: which of them is the first one is the broker's to say.
+    until(&|by| by[0] == by[1] && by[1] != by[2] && by[2] == by[3]).await;
+    first.send(()).expect("it runs");
+    until(&|by| by == ["second"; 4]).await;
 }
 
 #[tokio::test]
@@ -234,13 +280,23 @@ async fn another_client_of_the_group_gets_its_share_from_this_leader() {
     let Some(mut cluster) = filled(4, json!([])).await else { return };
     let mut source = source(&cluster);
     assert!(source.receive().await.expect("the cluster answers").is_empty());
-    let command = json!({"topic": "orders", "group": "stagger"});
-    let (own, _) = tokio::join!(async { cluster.run("join", command).await }, async {
-        for _ in 0..3 {
-            source.receive().await.expect("the cluster answers");
-        }
-    });
-    assert_eq!(own.as_array().expect("a list").len(), 2, "{own}");
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let _running = consume("ours", source, tell);
+    let own = cluster.run("join", json!({"topic": "orders", "group": "stagger"})).await;
+    let own: Vec<usize> = serde_json::from_value(own).expect("partitions");
+    assert_eq!(own.len(), 2, "{own:?}");
+    // The other client reads nothing; this one has the rest.
+    let messages: Vec<_> = (0..4).map(|it| json!({"value": "{}", "partition": it})).collect();
+    publish(&mut cluster, json!(messages)).await;
+    let mut ours = std::collections::BTreeSet::new();
+    while ours.len() < 2 {
+        let accepted = tokio::time::timeout(std::time::Duration::from_secs(60), told.recv()).await;
+        let (_, id) = accepted.expect("it comes within a minute").expect("a member runs");
+        ours.insert(id);
+    }
+    for partition in own {
+        assert!(!ours.contains(&format!("orders-{partition}-0")), "{ours:?}");
+    }
 }
 
 #[tokio::test]
@@ -289,9 +345,7 @@ async fn a_group_begins_at_the_end_only_if_it_says_so_and_goes_on_after_what_was
     assert_eq!(ids(&receive(&mut late, 1).await), ["orders-0-3"]);
 
     let mut source = source(&cluster);
-    for arrival in receive(&mut source, 4).await {
-        settle(&mut source, &arrival, Disposition::Accepted).await;
-    }
+    accept(&mut source, 4).await;
     source.close().await;
     publish(&mut cluster, json!([{"value": "{\"n\":5}"}, {"value": "{\"n\":6}"}])).await;
     cluster.run("delete", json!({"topic": "orders", "partition": 0, "before": 5})).await;
@@ -308,7 +362,7 @@ async fn batches_are_read_however_their_producer_has_compressed_them() {
         assert_eq!(cluster.run("produce", command).await, 0);
     }
     let mut source = source(&cluster);
-    for arrival in receive(&mut source, 8).await {
+    for arrival in accept(&mut source, 8).await {
         assert_eq!(arrival.payload, value);
     }
 }
@@ -323,6 +377,7 @@ async fn a_topic_that_is_not_there_or_a_cluster_that_is_away_is_named_in_the_fai
     cluster.run("down", json!({"broker": 1})).await;
     let failed = source(&cluster).receive().await.expect_err("it is away").to_string();
     assert!(failed.contains("refused"), "{failed}");
-    let private = KafkaSource::new(sender(false).network().clone(), settings(&cluster));
+    let private = KafkaSourceSettings { url: "kafka://127.0.0.1".into(), ..settings(&cluster) };
+    let private = KafkaSource::new(sender(false).network().clone(), private);
     assert!(private.expect_err("a private address").to_string().contains("globally routable"));
 }
