@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use stagger_scheduler::model::{ApplicationId, AttemptFailure};
+use stagger::ConfigError;
+use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint};
 use stagger_sender::{BrokerAddress, GuardedNetwork, SendFailure};
 
-use super::connection::{KafkaConnection, PORTS};
+use super::connection::{KafkaConnection, PORTS, SCHEMES};
 use super::credentials::KafkaCredentials;
 use super::wire::{Api, KafkaReader, KafkaWriter, NotKafka};
 use crate::refusal::BrokerRefusal;
@@ -169,6 +170,21 @@ impl Metadata {
     pub(super) fn topic(&self, name: &str) -> Option<&TopicMetadata> {
         self.topics.iter().find(|it| it.name == name)
     }
+}
+
+/// The address of the broker to begin with.
+///
+/// # Errors
+/// `endpoint.url` or `auth` with the bound it breaks.
+pub(super) fn first_broker(
+    network: &GuardedNetwork,
+    endpoint: &Endpoint,
+) -> Result<BrokerAddress, ConfigError> {
+    if endpoint.url.contains(',') {
+        let bound = "one broker, which names the others";
+        return Err(ConfigError::new("endpoint.url", endpoint.url.escape_debug(), bound));
+    }
+    network.broker_address(endpoint, SCHEMES, PORTS)
 }
 
 /// Whether a topic can have this name (`org.apache.kafka.common.internals.Topic`).

@@ -8,8 +8,7 @@ use stagger_sender::{
     BrokerDestination, DestinationReply, GuardedNetwork, Outgoing, SendFailure, Written,
 };
 
-use super::cluster::{Cluster, is_topic};
-use super::connection::{PORTS, SCHEMES};
+use super::cluster::{Cluster, first_broker, is_topic};
 use super::credentials::KafkaCredentials;
 use super::producer::Producer;
 use super::record_batch::NewRecord;
@@ -43,7 +42,7 @@ impl KafkaPublisher {
             let first: String = key.chars().take(80).collect();
             return Err(ConfigError::new("destination.key", first, "1 to 1024 bytes"));
         }
-        let first = network.broker_address(endpoint, SCHEMES, PORTS)?;
+        let first = first_broker(network, endpoint)?;
         let credentials = KafkaCredentials::new(endpoint.auth.as_ref(), settings.sasl)?;
         let producer = Producer::new(Cluster::new(first, credentials));
         Ok(Self { settings: settings.clone(), producer })

@@ -25,6 +25,8 @@ const READ_COMMITTED: i8 = 1;
 const ANSWER: Span = Span::from_secs(20);
 /// The time for which leaders are believed: then partitions may have been added.
 const LEADERS_AGE: Span = Span::from_secs(60);
+/// The same while a partition has no leader.
+const LEADERLESS_AGE: Span = Span::from_secs(1);
 /// The pause before leaders are asked for again that are being chosen.
 const MOVE_PAUSE: Span = Span::from_millis(200);
 /// The offsets that `ListOffsets` has for the first record that is there, and for the next that will be.
@@ -114,7 +116,9 @@ impl Fetcher {
     /// # Errors
     /// No broker answers; there is no such topic.
     pub(super) async fn partitions(&mut self, at: At<'_>) -> Result<usize, BrokerRefusal> {
-        let is_known = self.known_at.is_some_and(|it| TokioTime.now().since(it) < LEADERS_AGE);
+        let has_all = self.partitions.keys().all(|index| self.leader(*index).is_some());
+        let age = if has_all { LEADERS_AGE } else { LEADERLESS_AGE };
+        let is_known = self.known_at.is_some_and(|it| TokioTime.now().since(it) < age);
         if !is_known {
             let (network, cluster) = at;
             let metadata = within(ANSWER, async {

@@ -238,6 +238,7 @@ impl GroupMember {
         let mut body = KafkaWriter::default();
         body.text(&self.group).text(&self.id);
         self.generation = None;
+        self.id.clear();
         self.call(at, Api::LeaveGroup, &body, ANSWER).await.map(|_| ())
     }
 

@@ -7,8 +7,7 @@ use stagger::{Clock, ConfigError, Span, TokioTime};
 use stagger_scheduler::model::{EndpointAuth, KafkaSasl};
 use stagger_sender::GuardedNetwork;
 
-use super::cluster::{Cluster, is_topic};
-use super::connection::{PORTS, SCHEMES};
+use super::cluster::{Cluster, first_broker, is_topic};
 use super::credentials::KafkaCredentials;
 use super::destination::now;
 use super::fetcher::{Fetcher, KafkaStart};
@@ -98,7 +97,7 @@ impl KafkaSource {
             return Err(ConfigError::new("source.session_timeout", given, "1 s to 30 min"));
         }
         let endpoint = operators_endpoint(&settings.url, settings.auth.clone());
-        let first = network.broker_address(&endpoint, SCHEMES, PORTS)?;
+        let first = first_broker(&network, &endpoint)?;
         network.check_broker(&first)?;
         let credentials =
             KafkaCredentials::new(settings.auth.as_ref(), settings.sasl).map_err(|error| {

@@ -13,6 +13,11 @@ const MAX_SOURCES: usize = 100;
 /// Longest name, in bytes: it begins idempotency keys.
 const NAME: RangeInclusive<usize> = 1..=64;
 
+/// The session of a member of a group of Kafka, unless it is set: that of Java's clients, and longer than the longest pause of a
+/// source whose store is away.
+#[cfg(feature = "kafka")]
+const SESSION: stagger::Span = stagger::Span::from_secs(45);
+
 /// A source: the messages of a broker become messages of an application.
 #[derive(Clone, Debug)]
 pub struct SourceSettings {
@@ -188,6 +193,7 @@ impl KafkaSourceTable {
             topic: table.need("topic", text("topic")?)?,
             group: text("group")?.unwrap_or_else(|| "stagger".to_owned()),
             start: table.word("start", &starts)?.unwrap_or_default(),
+            session: table.above_zero("session_timeout")?.unwrap_or(SESSION),
             dead_letter: text("dead_letter")?,
             sasl: table.word("sasl", &mechanisms)?,
             auth: None,
