@@ -9,9 +9,8 @@ use stagger_scheduler::model::{ApplicationId, AttemptFailure};
 use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 
-use super::credentials::KafkaCredentials;
 use super::error_code::ErrorCode;
-use super::wire::{Api, KafkaReader, KafkaWriter, NotKafka};
+use super::wire::{KafkaReader, KafkaRequest, KafkaWriter, NotKafka};
 use crate::refusal::BrokerRefusal;
 
 /// The schemes of a broker's address, each with whether it asks for TLS.
@@ -26,7 +25,7 @@ const MAX_GREETING: usize = 64 << 10;
 /// The name of this client in the logs and quotas of brokers.
 const CLIENT: &str = "stagger";
 
-/// A connection that the broker has authenticated.
+/// A connection whose broker speaks a version of the protocol that is known.
 pub(super) struct KafkaConnection {
     stream: BrokerStream,
     buffer: BytesMut,
@@ -35,23 +34,25 @@ pub(super) struct KafkaConnection {
 }
 
 impl KafkaConnection {
-    /// Connects, shakes hands where the address asks for TLS, asks for the versions of the broker, and authenticates.
+    /// Connects, shakes hands where the address asks for TLS, and asks for the versions of the broker.
     ///
     /// # Errors
-    /// No connection; the broker is too old, or no broker of Kafka; it refuses the credentials.
+    /// No connection; the broker is too old, or no broker of Kafka.
     pub(super) async fn open(
         network: &GuardedNetwork,
         (to, of): (&BrokerAddress, ApplicationId),
-        credentials: &KafkaCredentials,
     ) -> Result<Self, BrokerRefusal> {
         let stream = network.connect_broker(to, of).await?;
         let stream = network.secure_broker(to, stream).await?;
         let buffer = BytesMut::new();
         let mut connection = Self { stream, buffer, asked: 0, largest: MAX_GREETING };
         connection.check_versions().await?;
-        credentials.authenticate(&mut connection).await?;
-        connection.largest = MAX_ANSWER;
         Ok(connection)
+    }
+
+    /// The broker has authenticated this side: it is asked for more than greetings.
+    pub(super) const fn trust(&mut self) {
+        self.largest = MAX_ANSWER;
     }
 
     /// Sends a request, and waits for its answer.
@@ -60,7 +61,7 @@ impl KafkaConnection {
     /// The connection fails; the answer is not of the protocol.
     pub(super) async fn call(
         &mut self,
-        api: Api,
+        api: KafkaRequest,
         body: &KafkaWriter,
     ) -> Result<KafkaReader, SendFailure> {
         let (key, version) = api.numbers();
@@ -90,11 +91,11 @@ impl KafkaConnection {
 
     /// Asks for the versions of all requests, which every broker since 0.10 answers before it authenticates.
     async fn check_versions(&mut self) -> Result<(), BrokerRefusal> {
-        let mut answer = self.call(Api::ApiVersions, &KafkaWriter::default()).await?;
+        let mut answer = self.call(KafkaRequest::ApiVersions, &KafkaWriter::default()).await?;
         let error = answer.i16()?;
         let known = answer.list(|it| Ok((it.i16()?, it.i16()?, it.i16()?)))?;
         ErrorCode::check(error).map_err(|error| error.refusal("the versions of the broker"))?;
-        let (produce, version) = Api::Produce.numbers();
+        let (produce, version) = KafkaRequest::Produce.numbers();
         let has =
             known.iter().any(|(api, from, to)| *api == produce && (*from..=*to).contains(&version));
         if has {

@@ -1,12 +1,13 @@
 //! Credentials for a broker of Kafka: SASL with PLAIN or SCRAM (KIP-12, KIP-84, KIP-152).
 
 use stagger::ConfigError;
-use stagger_scheduler::model::{EndpointAuth, KafkaSasl, SecretText};
+use stagger_scheduler::model::{ApplicationId, EndpointAuth, KafkaSasl, SecretText};
+use stagger_sender::{BrokerAddress, GuardedNetwork};
 
 use super::connection::KafkaConnection;
 use super::error_code::ErrorCode;
 use super::scram::{ScramClient, ScramHash};
-use super::wire::{Api, KafkaWriter};
+use super::wire::{KafkaRequest, KafkaWriter};
 use crate::refusal::BrokerRefusal;
 
 /// The credentials that a connection begins with.
@@ -44,14 +45,22 @@ impl KafkaCredentials {
         }
     }
 
-    /// Shows them to the broker.
+    /// A connection that the broker has authenticated.
     ///
     /// # Errors
-    /// The broker refuses them, or cannot prove that it knows the password (SCRAM).
-    pub(super) async fn authenticate(
+    /// No connection; the broker refuses the credentials, or cannot prove that it knows the password (SCRAM).
+    pub(super) async fn open(
         &self,
-        connection: &mut KafkaConnection,
-    ) -> Result<(), BrokerRefusal> {
+        network: &GuardedNetwork,
+        to: (&BrokerAddress, ApplicationId),
+    ) -> Result<KafkaConnection, BrokerRefusal> {
+        let mut connection = KafkaConnection::open(network, to).await?;
+        self.authenticate(&mut connection).await?;
+        connection.trust();
+        Ok(connection)
+    }
+
+    async fn authenticate(&self, connection: &mut KafkaConnection) -> Result<(), BrokerRefusal> {
         let Self::Sasl { mechanism, username, password } = self else { return Ok(()) };
         handshake(connection, *mechanism).await?;
         let hash = match mechanism {
@@ -76,7 +85,7 @@ async fn handshake(
 ) -> Result<(), BrokerRefusal> {
     let mut body = KafkaWriter::default();
     body.text(mechanism.name());
-    let mut answer = connection.call(Api::SaslHandshake, &body).await?;
+    let mut answer = connection.call(KafkaRequest::SaslHandshake, &body).await?;
     let (error, enabled) = (answer.i16()?, answer.list(super::wire::KafkaReader::text)?);
     match ErrorCode::check(error) {
         Ok(()) => Ok(()),
@@ -95,7 +104,7 @@ async fn say(
 ) -> Result<bytes::Bytes, BrokerRefusal> {
     let mut body = KafkaWriter::default();
     body.bytes(bytes);
-    let mut answer = connection.call(Api::SaslAuthenticate, &body).await?;
+    let mut answer = connection.call(KafkaRequest::SaslAuthenticate, &body).await?;
     let (error, why) = (answer.i16()?, answer.nullable_text()?);
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     let about = format!("the credentials{why}");

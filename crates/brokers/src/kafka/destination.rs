@@ -8,7 +8,7 @@ use stagger_sender::{
     BrokerDestination, DestinationReply, GuardedNetwork, Outgoing, SendFailure, Written,
 };
 
-use super::cluster::{Cluster, first_broker, is_topic};
+use super::brokers::{KafkaBrokers, first_broker, is_topic};
 use super::credentials::KafkaCredentials;
 use super::producer::Producer;
 use super::record_batch::NewRecord;
@@ -44,7 +44,7 @@ impl KafkaPublisher {
         }
         let first = first_broker(network, endpoint)?;
         let credentials = KafkaCredentials::new(endpoint.auth.as_ref(), settings.sasl)?;
-        let producer = Producer::new(Cluster::new(first, credentials));
+        let producer = Producer::new(KafkaBrokers::new(first, credentials));
         Ok(Self { settings: settings.clone(), producer })
     }
 
@@ -62,7 +62,7 @@ impl KafkaPublisher {
         let key = self.settings.key.as_deref().map(|key| outgoing.fill(key));
         let headers = outgoing.headers()?;
         let record = NewRecord {
-            timestamp: now(),
+            timestamp: milliseconds(),
             key: key.as_deref().map(str::as_bytes),
             value: outgoing.payload(),
             headers: &headers,
@@ -91,7 +91,7 @@ impl BrokerDestination for KafkaPublisher {
 }
 
 /// The time in milliseconds since 1970.
-pub(super) fn now() -> i64 {
+pub(super) fn milliseconds() -> i64 {
     let since = StdTime::wall().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or_default()
 }

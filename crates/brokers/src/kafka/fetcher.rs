@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use stagger::{Clock, Instant, Sleep, Span, TokioTime};
 use tokio::task::JoinSet;
 
-use super::cluster::Metadata;
+use super::brokers::Metadata;
 use super::connection::KafkaConnection;
 use super::error_code::ErrorCode;
 use super::group::At;
 use super::record_batch::{StoredRecord, StoredRecords};
-use super::wire::{Api, KafkaReader, KafkaWriter, NotKafka};
+use super::wire::{KafkaReader, KafkaRequest, KafkaWriter, NotKafka};
 use crate::refusal::{BrokerRefusal, within};
 use crate::source::no_application;
 
@@ -157,7 +157,7 @@ impl Fetcher {
         let result = within(ANSWER, async {
             let address = cluster.broker(network, &self.metadata, leader?)?;
             let mut connection = cluster.connect_to(network, (&address, no_application())).await?;
-            let mut answer = connection.call(Api::ListOffsets, &body).await?;
+            let mut answer = connection.call(KafkaRequest::ListOffsets, &body).await?;
             let all = answer.list(|it| {
                 _ = it.text()?;
                 it.list(|it| Ok((it.i32()?, it.i16()?, it.i64()?, it.i64()?)))
@@ -268,10 +268,10 @@ impl Fetcher {
                         Some(connection) => connection,
                         None => {
                             let to = (&address, no_application());
-                            KafkaConnection::open(&network, to, &credentials).await?
+                            credentials.open(&network, to).await?
                         }
                     };
-                    let answer = connection.call(Api::Fetch, &body).await?;
+                    let answer = connection.call(KafkaRequest::Fetch, &body).await?;
                     Ok((connection, answer))
                 });
                 Fetched { leader, asked, answer: answer.await }

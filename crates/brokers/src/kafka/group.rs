@@ -8,10 +8,10 @@ use stagger::{Clock, Instant, Span, TokioTime};
 use stagger_sender::GuardedNetwork;
 
 use super::assignor::{RANGE, assign, assigned, assignment, subscribed, subscription};
-use super::cluster::Cluster;
+use super::brokers::KafkaBrokers;
 use super::connection::KafkaConnection;
 use super::error_code::ErrorCode;
-use super::wire::{Api, KafkaReader, KafkaWriter};
+use super::wire::{KafkaReader, KafkaRequest, KafkaWriter};
 use crate::refusal::{BrokerRefusal, within};
 use crate::source::no_application;
 
@@ -26,7 +26,7 @@ const JOINING: Span = Span::from_secs(70);
 const JOINS: usize = 5;
 
 /// The brokers of a group.
-pub(super) type At<'a> = (&'a GuardedNetwork, &'a Cluster);
+pub(super) type At<'a> = (&'a GuardedNetwork, &'a KafkaBrokers);
 
 /// This member.
 #[derive(Debug)]
@@ -106,7 +106,7 @@ impl GroupMember {
         body.list(all.iter(), |body, (member, text)| {
             body.text(member).bytes(text.as_slice());
         });
-        let mut answer = self.call(at, Api::SyncGroup, &body, JOINING).await?;
+        let mut answer = self.call(at, KafkaRequest::SyncGroup, &body, JOINING).await?;
         let (_throttle, error) = (answer.i32()?, answer.i16()?);
         if let Err(error) = self.judge(error)? {
             return Ok(Err(error));
@@ -127,7 +127,7 @@ impl GroupMember {
         body.text("consumer").list([RANGE].into_iter(), |body, name| {
             body.text(name).bytes(own.as_slice());
         });
-        let mut answer = self.call(at, Api::JoinGroup, &body, JOINING).await?;
+        let mut answer = self.call(at, KafkaRequest::JoinGroup, &body, JOINING).await?;
         let (_throttle, error) = (answer.i32()?, answer.i16()?);
         if let Err(error) = self.judge(error)? {
             return Ok(Err(error));
@@ -157,7 +157,7 @@ impl GroupMember {
         self.beat_at = TokioTime.now();
         let mut body = KafkaWriter::default();
         body.text(&self.group).i32(generation).text(&self.id);
-        let mut answer = self.call(at, Api::Heartbeat, &body, ANSWER).await?;
+        let mut answer = self.call(at, KafkaRequest::Heartbeat, &body, ANSWER).await?;
         let (_throttle, error) = (answer.i32()?, answer.i16()?);
         // A rebalance is no failure: the member joins again.
         self.judge(error).map(|_| ())
@@ -176,7 +176,7 @@ impl GroupMember {
         body.text(&self.group).list([&self.topic].into_iter(), |body, topic| {
             body.text(topic).list(partitions.iter(), |body, partition| _ = body.i32(*partition));
         });
-        let mut answer = self.call(at, Api::OffsetFetch, &body, ANSWER).await?;
+        let mut answer = self.call(at, KafkaRequest::OffsetFetch, &body, ANSWER).await?;
         let all = answer.list(|it| {
             _ = it.text()?;
             it.list(|it| {
@@ -215,7 +215,7 @@ impl GroupMember {
                 body.i32(*partition).i64(*offset).no_text();
             });
         });
-        let mut answer = self.call(at, Api::OffsetCommit, &body, ANSWER).await?;
+        let mut answer = self.call(at, KafkaRequest::OffsetCommit, &body, ANSWER).await?;
         let all = answer.list(|it| {
             _ = it.text()?;
             it.list(|it| Ok((it.i32()?, it.i16()?)))
@@ -239,7 +239,7 @@ impl GroupMember {
         body.text(&self.group).text(&self.id);
         self.generation = None;
         self.id.clear();
-        self.call(at, Api::LeaveGroup, &body, ANSWER).await.map(|_| ())
+        self.call(at, KafkaRequest::LeaveGroup, &body, ANSWER).await.map(|_| ())
     }
 
     /// What an error says of the membership: one after which the member joins again is inside, any other is a failure.
@@ -260,7 +260,7 @@ impl GroupMember {
     async fn call(
         &mut self,
         at: At<'_>,
-        api: Api,
+        api: KafkaRequest,
         body: &KafkaWriter,
         span: Span,
     ) -> Result<KafkaReader, BrokerRefusal> {
@@ -277,7 +277,7 @@ impl GroupMember {
         let mut connection = cluster.connect(network, no_application()).await?;
         let mut body = KafkaWriter::default();
         body.text(&self.group).i8(0);
-        let mut answer = connection.call(Api::FindCoordinator, &body).await?;
+        let mut answer = connection.call(KafkaRequest::FindCoordinator, &body).await?;
         let (_throttle, error) = (answer.i32()?, answer.i16()?);
         let (_why, _id) = (answer.nullable_text()?, answer.i32()?);
         let (host, port) = (answer.text()?, answer.i32()?);

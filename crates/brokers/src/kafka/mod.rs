@@ -4,7 +4,7 @@
 //! the crate with all messages of the protocol reserves memory for every length that an answer claims.
 
 mod assignor;
-mod cluster;
+mod brokers;
 mod compression;
 mod connection;
 mod crc32c;

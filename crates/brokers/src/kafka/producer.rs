@@ -8,12 +8,12 @@ use stagger::{Clock, Instant, Sleep, Span, TokioTime};
 use stagger_scheduler::model::ApplicationId;
 use stagger_sender::{BrokerAddress, GuardedNetwork, SendFailure};
 
-use super::cluster::Cluster;
+use super::brokers::KafkaBrokers;
 use super::connection::KafkaConnection;
 use super::error_code::ErrorCode;
 use super::partitioner::partition_of;
 use super::record_batch::NewRecord;
-use super::wire::{Api, KafkaReader, KafkaWriter, NotKafka};
+use super::wire::{KafkaReader, KafkaRequest, KafkaWriter, NotKafka};
 use crate::idle::IdleConnections;
 use crate::refusal::BrokerRefusal;
 
@@ -32,7 +32,7 @@ const REPLICAS_TIME: i32 = 30_000;
 /// Publishes to the topics of one cluster.
 #[derive(Debug)]
 pub(super) struct Producer {
-    cluster: Cluster,
+    cluster: KafkaBrokers,
     leaders: Mutex<HashMap<String, (Arc<Leaders>, Instant)>>,
     idle: Mutex<HashMap<Arc<str>, Arc<IdleConnections<KafkaConnection>>>>,
     turn: AtomicU32,
@@ -52,12 +52,12 @@ pub(super) struct Published {
 }
 
 impl Producer {
-    pub(super) fn new(cluster: Cluster) -> Self {
+    pub(super) fn new(cluster: KafkaBrokers) -> Self {
         let (leaders, idle) = (Mutex::default(), Mutex::default());
         Self { cluster, leaders, idle, turn: AtomicU32::new(0) }
     }
 
-    pub(super) const fn cluster(&self) -> &Cluster {
+    pub(super) const fn cluster(&self) -> &KafkaBrokers {
         &self.cluster
     }
 
@@ -125,7 +125,7 @@ impl Producer {
             });
         });
         begin()?;
-        let mut answer = connection.call(Api::Produce, &body).await?;
+        let mut answer = connection.call(KafkaRequest::Produce, &body).await?;
         let answers = answer.list(|it| {
             let topic = it.text()?;
             Ok((topic, it.list(PartitionAnswer::read)?))

@@ -7,9 +7,9 @@ use stagger::{Clock, ConfigError, Span, TokioTime};
 use stagger_scheduler::model::{EndpointAuth, KafkaSasl};
 use stagger_sender::GuardedNetwork;
 
-use super::cluster::{Cluster, first_broker, is_topic};
+use super::brokers::{KafkaBrokers, first_broker, is_topic};
 use super::credentials::KafkaCredentials;
-use super::destination::now;
+use super::destination::milliseconds;
 use super::fetcher::{Fetcher, KafkaStart};
 use super::group::GroupMember;
 use super::producer::Producer;
@@ -105,7 +105,7 @@ impl KafkaSource {
             })?;
         Ok(Self {
             network,
-            producer: Producer::new(Cluster::new(first, credentials)),
+            producer: Producer::new(KafkaBrokers::new(first, credentials)),
             member: GroupMember::new(&settings.group, &settings.topic, settings.session),
             fetcher: Fetcher::new(&settings.topic),
             progress: BTreeMap::new(),
@@ -255,7 +255,7 @@ impl KafkaSource {
         headers.push(("stagger-refused".to_owned(), reason(why)));
         headers.push(("stagger-source-id".to_owned(), arrival.id.clone()));
         let record = NewRecord {
-            timestamp: now(),
+            timestamp: milliseconds(),
             key: key.as_deref(),
             value: &arrival.payload,
             headers: &headers,

@@ -7,7 +7,7 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 /// A request by its number, with the version that is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Api {
+pub(super) enum KafkaRequest {
     Produce,
     Fetch,
     ListOffsets,
@@ -24,7 +24,7 @@ pub(super) enum Api {
     SaslAuthenticate,
 }
 
-impl Api {
+impl KafkaRequest {
     /// The number of the request, and its version.
     pub(super) const fn numbers(self) -> (i16, i16) {
         match self {

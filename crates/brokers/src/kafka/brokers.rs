@@ -9,7 +9,7 @@ use stagger_sender::{BrokerAddress, GuardedNetwork, SendFailure};
 
 use super::connection::{KafkaConnection, PORTS, SCHEMES};
 use super::credentials::KafkaCredentials;
-use super::wire::{Api, KafkaReader, KafkaWriter, NotKafka};
+use super::wire::{KafkaReader, KafkaRequest, KafkaWriter, NotKafka};
 use crate::refusal::BrokerRefusal;
 
 /// Most brokers that are remembered: those of large clusters, and an end for a list that is made up.
@@ -17,7 +17,7 @@ const MAX_BROKERS: usize = 1000;
 
 /// The brokers that one address leads to.
 #[derive(Debug)]
-pub(super) struct Cluster {
+pub(super) struct KafkaBrokers {
     first: BrokerAddress,
     credentials: KafkaCredentials,
     /// The brokers that the last answer named: places to begin while the first one is down.
@@ -40,7 +40,7 @@ pub(super) struct TopicMetadata {
     pub(super) leaders: BTreeMap<i32, i32>,
 }
 
-impl Cluster {
+impl KafkaBrokers {
     pub(super) fn new(first: BrokerAddress, credentials: KafkaCredentials) -> Self {
         Self { first, credentials, known: Mutex::default() }
     }
@@ -90,7 +90,7 @@ impl Cluster {
         network: &GuardedNetwork,
         to: (&BrokerAddress, ApplicationId),
     ) -> Result<KafkaConnection, BrokerRefusal> {
-        KafkaConnection::open(network, to, &self.credentials).await
+        self.credentials.open(network, to).await
     }
 
     /// Asks for the leaders of topics, which are not made if they are not there.
@@ -105,7 +105,7 @@ impl Cluster {
     ) -> Result<Metadata, BrokerRefusal> {
         let mut body = KafkaWriter::default();
         body.list(topics.iter(), |body, topic| _ = body.text(topic)).i8(0);
-        let mut answer = connection.call(Api::Metadata, &body).await?;
+        let mut answer = connection.call(KafkaRequest::Metadata, &body).await?;
         let metadata = Metadata::read(&mut answer)?;
         let addresses = metadata.brokers.values().take(MAX_BROKERS);
         let known = addresses.filter_map(|(host, port)| self.peer(network, host, *port).ok());
