@@ -656,6 +656,10 @@ type HeaderValue any
 // as the message is kept, the same key answers with the same message, and nothing is sent twice.
 type IdempotencyKey string
 
+// KafkaSasl is: The SASL mechanism by which a broker of Kafka checks a name and a password. With
+// `plain` the password is sent; with the others it is proved.
+type KafkaSasl string
+
 // KeyCreated is: A key that was just made.
 type KeyCreated struct {
 	// The key. It is shown only here.

@@ -337,6 +337,17 @@ export type Destination = {
   subject: string;
   type: 'nats';
 } | {
+  /**
+   * The key, which decides the partition as in the clients for Java: default none, and the
+   * partitions in turn.
+   */
+  key?: string | null;
+  /** The SASL mechanism for `auth` of the type `basic`: default `plain`. */
+  sasl?: KafkaSasl | null;
+  /** The topic that is published to. */
+  topic: string;
+  type: 'kafka';
+} | {
   /** The message group, for a queue that keeps the order (FIFO). */
   group?: string | null;
   /** The region that signatures name. */
@@ -816,6 +827,12 @@ export type HeaderValue = string | MarkedHeaderValue;
  * kept, the same key answers with the same message, and nothing is sent twice.
  */
 export type IdempotencyKey = string;
+
+/**
+ * The SASL mechanism by which a broker of Kafka checks a name and a password. With `plain` the
+ * password is sent; with the others it is proved.
+ */
+export type KafkaSasl = 'plain' | 'scram-sha-256' | 'scram-sha-512';
 
 /** A key that was just made. */
 export interface KeyCreated {

@@ -23,6 +23,10 @@ impl Destinations for Brokers {
             EndpointDestination::Nats(settings) => {
                 Ok(Arc::new(crate::nats::NatsPublisher::new(network, endpoint, settings)?))
             }
+            #[cfg(feature = "kafka")]
+            EndpointDestination::Kafka(settings) => {
+                Ok(Arc::new(crate::kafka::KafkaPublisher::new(network, endpoint, settings)?))
+            }
             #[cfg(feature = "sqs")]
             EndpointDestination::Sqs(settings) => {
                 Ok(Arc::new(crate::sqs::SqsPublisher::new(network, endpoint, settings)?))
@@ -31,7 +35,12 @@ impl Destinations for Brokers {
             EndpointDestination::PubSub(settings) => {
                 Ok(Arc::new(crate::pubsub::PubSubPublisher::new(network, endpoint, settings)?))
             }
-            #[cfg(not(all(feature = "nats", feature = "sqs", feature = "pubsub")))]
+            #[cfg(not(all(
+                feature = "kafka",
+                feature = "nats",
+                feature = "sqs",
+                feature = "pubsub"
+            )))]
             other => {
                 let kind = other.kind();
                 let bound = format!("a broker of this build; build stagger with --features {kind}");

@@ -6,19 +6,23 @@
 #![forbid(unsafe_code)]
 
 mod brokers;
-#[cfg(feature = "nats")]
+#[cfg(any(feature = "kafka", feature = "nats"))]
 mod idle;
+#[cfg(feature = "kafka")]
+mod kafka;
 #[cfg(feature = "nats")]
 mod nats;
 #[cfg(feature = "pubsub")]
 mod pubsub;
-#[cfg(feature = "nats")]
+#[cfg(any(feature = "kafka", feature = "nats"))]
 mod refusal;
 mod source;
 #[cfg(feature = "sqs")]
 mod sqs;
 
 pub use brokers::Brokers;
+#[cfg(feature = "kafka")]
+pub use kafka::{KafkaSource, KafkaSourceSettings, KafkaStart};
 #[cfg(feature = "nats")]
 pub use nats::{NatsSource, NatsSourceSettings};
 #[cfg(feature = "pubsub")]

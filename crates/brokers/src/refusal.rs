@@ -1,5 +1,6 @@
 //! Why a broker has not taken a message: it said so, or there was no answer.
 
+use stagger::{Sleep, Span, TokioTime};
 use stagger_sender::{DestinationReply, SendFailure};
 
 /// A message that was not taken.
@@ -39,5 +40,17 @@ impl std::fmt::Display for BrokerRefusal {
             Self::Answered { status, detail } => write!(f, "{status}: {detail}"),
             Self::Failed(failure) => f.write_str(failure.detail()),
         }
+    }
+}
+
+/// The result of a question, or a refusal once it has taken this long.
+pub(crate) async fn within<T>(
+    span: Span,
+    work: impl Future<Output = Result<T, BrokerRefusal>>,
+) -> Result<T, BrokerRefusal> {
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = TokioTime.sleep(span) => Err(BrokerRefusal::new(504, "the server does not answer")),
     }
 }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use stagger::Instant;
+use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth, EndpointId};
 
 /// One consumer of a broker's messages.
 ///
@@ -21,6 +23,9 @@ pub trait Source: fmt::Debug + Send {
     /// # Errors
     /// The broker cannot be reached. The message comes again, which its id tells.
     async fn settle(&mut self, ack_id: AckId, fate: Disposition) -> Result<(), SourceFailure>;
+
+    /// Tells the broker that this consumer ends, so that others need not wait until it is missed.
+    async fn close(&mut self) {}
 }
 
 /// A message of a broker.
@@ -93,3 +98,22 @@ impl fmt::Display for SourceFailure {
 }
 
 impl std::error::Error for SourceFailure {}
+
+/// The application of sources: they belong to the operator, and to none.
+#[cfg(any(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
+pub(crate) fn no_application() -> ApplicationId {
+    ApplicationId::from_uuid(uuid::Uuid::nil())
+}
+
+/// The address of a source, as an endpoint that is no application's.
+#[cfg(any(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
+pub(crate) fn operators_endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
+    let id = EndpointId::from_uuid(uuid::Uuid::nil());
+    Endpoint { auth, ..Endpoint::new(id, no_application(), url, Instant::ORIGIN) }
+}
+
+/// The reason of a poison message, as a header of its dead letter: one line of at most 200 characters.
+#[cfg(any(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
+pub(crate) fn reason(why: &str) -> String {
+    why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect()
+}

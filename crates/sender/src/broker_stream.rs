@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use hyper_util::rt::TokioIo;
 use stagger::ConfigError;
-use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth};
+use stagger_scheduler::model::{ApplicationId, AttemptFailure, Endpoint, EndpointAuth};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
@@ -113,6 +113,31 @@ impl GuardedNetwork {
             _ => self.dialer.roots.bare().clone(),
         };
         Ok(BrokerAddress { address, tls })
+    }
+
+    /// Another address of the same broker or cluster, which it has named itself: with TLS and the certificate of the known one, and
+    /// on a port that an endpoint could name. Like any other it is judged when it is dialled.
+    ///
+    /// # Errors
+    /// It cannot be an address, or the port is closed.
+    pub fn broker_peer(
+        &self,
+        known: &BrokerAddress,
+        (host, port): (&str, u16),
+        usual: &[u16],
+    ) -> Result<BrokerAddress, SendFailure> {
+        // An IPv6 address stands in brackets in a URL.
+        let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
+        let scheme = if known.is_tls() { "tls" } else { "tcp" };
+        let schemes = [("tls", true), ("tcp", false)];
+        let url = format!("{scheme}://{host}:{port}");
+        let read = Address::of_broker(&url, &schemes, (&self.ports, usual));
+        let address = read.map_err(|error| {
+            let detail =
+                format!("the broker names {}; it must be {}", error.value(), error.bound());
+            SendFailure::new(AttemptFailure::Egress, detail)
+        })?;
+        Ok(BrokerAddress { address, tls: known.tls.clone() })
     }
 
     /// Checks a literal address before it is saved. Names are resolved at each attempt.

@@ -222,7 +222,7 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     ),
     (
         "crates/brokers/src/",
-        &[&["idle", "refusal", "source"], &["nats", "pubsub", "sqs"], &["brokers"]],
+        &[&["idle", "refusal", "source"], &["kafka", "nats", "pubsub", "sqs"], &["brokers"]],
     ),
     (
         "crates/store/src/",

@@ -760,6 +760,10 @@ HeaderValue = Union[str, "MarkedHeaderValue"]
 # message is kept, the same key answers with the same message, and nothing is sent twice.
 IdempotencyKey = str
 
+# The SASL mechanism by which a broker of Kafka checks a name and a password. With `plain` the
+# password is sent; with the others it is proved.
+KafkaSasl = Literal["plain", "scram-sha-256", "scram-sha-512"]
+
 
 class KeyCreated(TypedDict):
     """A key that was just made."""

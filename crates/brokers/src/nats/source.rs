@@ -4,15 +4,18 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 use stagger::{ConfigError, Sleep, Span, TokioTime};
-use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth, EndpointId};
+use stagger_scheduler::model::EndpointAuth;
 use stagger_sender::{BrokerAddress, GuardedNetwork};
 
 use super::connection::{NatsConnection, PORTS, SCHEMES};
 use super::credentials::NatsCredentials;
 use super::subject::is_subject;
 use super::wire::NatsMessage;
-use crate::refusal::BrokerRefusal;
-use crate::source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
+use crate::refusal::{BrokerRefusal, within};
+use crate::source::{
+    AckId, BrokerMessage, Disposition, Source, SourceFailure, no_application, operators_endpoint,
+    reason,
+};
 
 /// Messages of one round: enough for one commit of the store, and few enough that a node that dies delays few.
 const BATCH: usize = 64;
@@ -87,15 +90,7 @@ impl NatsSource {
             let bound = "a subject, such as dead.orders";
             return Err(ConfigError::new("source.dead_letter", dead, bound));
         }
-        let endpoint = Endpoint {
-            auth: settings.auth.clone(),
-            ..Endpoint::new(
-                nobody(),
-                no_application(),
-                settings.url.clone(),
-                stagger::Instant::ORIGIN,
-            )
-        };
+        let endpoint = operators_endpoint(&settings.url, settings.auth.clone());
         let address = network.broker_address(&endpoint, SCHEMES, PORTS)?;
         network.check_broker(&address)?;
         let credentials = NatsCredentials::new(settings.auth.as_ref())?;
@@ -243,8 +238,7 @@ async fn dead_letter(
 ) -> Result<(), BrokerRefusal> {
     let is_plain = |(name, _): &&(String, String)| !name.to_ascii_lowercase().starts_with("nats-");
     let mut headers: Vec<_> = arrival.headers.iter().filter(is_plain).cloned().collect();
-    let why: String = why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
-    headers.push(("stagger-refused".to_owned(), why));
+    headers.push(("stagger-refused".to_owned(), reason(why)));
     headers.push(("stagger-source-id".to_owned(), arrival.id.clone()));
     let reply = connection.reply_subject();
     connection.publish((subject, Some(&reply)), &headers, &arrival.payload).await?;
@@ -268,24 +262,4 @@ fn read(message: &NatsMessage) -> Result<(), BrokerRefusal> {
         }
         Err(_) => Err(BrokerRefusal::new(502, "the answer is not that of JetStream")),
     }
-}
-
-async fn within<T>(
-    span: Span,
-    work: impl Future<Output = Result<T, BrokerRefusal>>,
-) -> Result<T, BrokerRefusal> {
-    tokio::select! {
-        biased;
-        done = work => done,
-        () = TokioTime.sleep(span) => Err(BrokerRefusal::new(504, "the server does not answer")),
-    }
-}
-
-/// Sources belong to the operator, and to no application.
-fn no_application() -> ApplicationId {
-    ApplicationId::from_uuid(uuid::Uuid::nil())
-}
-
-fn nobody() -> EndpointId {
-    EndpointId::from_uuid(uuid::Uuid::nil())
 }

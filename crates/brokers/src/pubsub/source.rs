@@ -10,11 +10,13 @@ use http::HeaderValue;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stagger::{ConfigError, Sleep, Span, TokioTime};
-use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointId};
 use stagger_sender::{DestinationReply, GuardedNetwork, HttpAddress, Written};
 
 use super::client::call;
-use crate::source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
+use crate::source::{
+    AckId, BrokerMessage, Disposition, Source, SourceFailure, no_application, operators_endpoint,
+    reason,
+};
 
 /// Messages of one round.
 const BATCH: usize = 64;
@@ -88,7 +90,7 @@ impl PubSubSource {
         let address = |url: &str, method: &str| {
             let url = format!("{url}:{method}");
             network.check_http(&url)?;
-            let endpoint = Endpoint::new(nobody(), no_application(), url, stagger::Instant::ORIGIN);
+            let endpoint = operators_endpoint(&url, None);
             network.http_address(&endpoint)
         };
         Ok(Self {
@@ -134,8 +136,7 @@ impl PubSubSource {
         why: &str,
         arrival: &BrokerMessage,
     ) -> Result<(), SourceFailure> {
-        let why: String =
-            why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
+        let why = reason(why);
         let own = arrival.headers.iter().filter(|(name, _)| !name.starts_with("goog"));
         let mut attributes: Map<_, _> =
             own.map(|(name, value)| (name.clone(), json!(value))).collect();
@@ -181,13 +182,4 @@ fn arrival(received: ReceivedMessage) -> BrokerMessage {
     let payload = STANDARD.decode(&data).unwrap_or_else(|_| data.into_bytes()).into();
     let (headers, ack_id) = (attributes.into_iter().collect(), AckId::new(received.ack_id));
     BrokerMessage { id: message_id, headers, payload, ack_id }
-}
-
-/// Sources belong to the operator, and to no application.
-fn no_application() -> ApplicationId {
-    ApplicationId::from_uuid(uuid::Uuid::nil())
-}
-
-fn nobody() -> EndpointId {
-    EndpointId::from_uuid(uuid::Uuid::nil())
 }

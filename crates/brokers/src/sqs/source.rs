@@ -7,12 +7,14 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use stagger::{ConfigError, Sleep, Span, TokioTime};
-use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointId};
 use stagger_sender::{GuardedNetwork, Written};
 
 use super::client::{Queue, QueueReply};
 use super::credentials::AwsCredentials;
-use crate::source::{AckId, BrokerMessage, Disposition, Source, SourceFailure};
+use crate::source::{
+    AckId, BrokerMessage, Disposition, Source, SourceFailure, no_application, operators_endpoint,
+    reason,
+};
 
 /// Messages of one round, the most that SQS gives.
 const BATCH: usize = 10;
@@ -80,7 +82,7 @@ impl SqsSource {
     pub fn new(network: GuardedNetwork, settings: SqsSourceSettings) -> Result<Self, ConfigError> {
         let SqsSourceSettings { url, region, dead_letter, credentials } = settings;
         network.check_http(&url)?;
-        let endpoint = Endpoint::new(nobody(), no_application(), url, stagger::Instant::ORIGIN);
+        let endpoint = operators_endpoint(&url, None);
         let queue = Queue::new(&network, &endpoint, &region, credentials)?;
         Ok(Self { network, queue, dead_letter })
     }
@@ -108,10 +110,8 @@ impl SqsSource {
         why: &str,
         arrival: &BrokerMessage,
     ) -> Result<(), SourceFailure> {
-        let why: String =
-            why.chars().map(|c| if c.is_control() { ' ' } else { c }).take(200).collect();
         let mut headers = vec![
-            ("stagger-refused".to_owned(), why),
+            ("stagger-refused".to_owned(), reason(why)),
             ("stagger-source-id".to_owned(), arrival.id.clone()),
         ];
         headers.extend(arrival.headers.iter().cloned());
@@ -167,13 +167,4 @@ fn arrival(message: QueueMessage) -> BrokerMessage {
     let headers = attributes.filter_map(|(name, it)| Some((name, it.string_value?))).collect();
     let (id, ack_id) = (message.message_id, AckId::new(message.receipt_handle));
     BrokerMessage { id, headers, payload: Bytes::from(message.body), ack_id }
-}
-
-/// Sources belong to the operator, and to no application.
-fn no_application() -> ApplicationId {
-    ApplicationId::from_uuid(uuid::Uuid::nil())
-}
-
-fn nobody() -> EndpointId {
-    EndpointId::from_uuid(uuid::Uuid::nil())
 }

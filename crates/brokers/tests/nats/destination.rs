@@ -1,22 +1,15 @@
 //! Attempts at a NATS server.
 
-use std::sync::Arc;
-
 use base64::Engine;
 use bytes::Bytes;
 use serde_json::json;
 use stagger::{Instant, Span};
-use stagger_brokers::Brokers;
 use stagger_scheduler::model::*;
-use stagger_sender::{Received, SendOptions, Sender, Verifier, secret_text};
+use stagger_sender::{Received, Sender, Verifier, secret_text};
 use uuid::Uuid;
 
 use crate::server::{NatsServer, RawClient};
-
-pub(crate) fn sender(allow_private: bool) -> Sender {
-    let options = SendOptions { allow_private, ..SendOptions::default() };
-    Sender::new(options).expect("no certificates").with_destinations(Arc::new(Brokers))
-}
+use crate::shared::{message, sender};
 
 pub(crate) fn endpoint(url: &str, subject: &str, change: impl FnOnce(&mut Endpoint)) -> Endpoint {
     let nats = NatsDestination { subject: subject.to_owned(), jetstream: true, stream: None };
@@ -33,21 +26,6 @@ pub(crate) fn endpoint(url: &str, subject: &str, change: impl FnOnce(&mut Endpoi
     };
     change(&mut endpoint);
     endpoint
-}
-
-pub(crate) fn message(id: u128) -> Message {
-    Message {
-        id: MessageId::from_uuid(Uuid::from_u128(id)),
-        application: ApplicationId::from_uuid(Uuid::from_u128(2)),
-        event_type: "invoice.paid".parse().expect("a type"),
-        key: None,
-        content_type: "application/json".to_owned(),
-        size: 2,
-        created_at: Instant::ORIGIN,
-        channels: Vec::new(),
-        trace: None,
-        attributes: EventAttributes::default(),
-    }
 }
 
 pub(crate) async fn send(sender: &Sender, endpoint: &Endpoint, payload: &str) -> AttemptAnswer {

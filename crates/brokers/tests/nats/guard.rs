@@ -4,7 +4,8 @@ use stagger_scheduler::model::{AttemptFailure, EndpointDestination, NatsDestinat
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use crate::destination::{endpoint, send, sender};
+use crate::destination::{endpoint, send};
+use crate::shared::sender;
 
 #[tokio::test]
 async fn addresses_of_this_machine_and_of_clouds_are_refused_when_saved_and_when_dialled() {

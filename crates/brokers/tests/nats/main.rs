@@ -5,4 +5,6 @@
 mod destination;
 mod guard;
 mod server;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod source;

@@ -3,8 +3,8 @@
 use serde_json::json;
 use stagger_brokers::{BrokerMessage, Disposition, NatsSource, NatsSourceSettings, Source};
 
-use crate::destination::sender;
 use crate::server::{NatsServer, RawClient};
+use crate::shared::sender;
 
 fn source(server: &NatsServer) -> NatsSource {
     let settings = NatsSourceSettings {

@@ -1,24 +1,17 @@
 //! Attempts at a topic.
 
-use std::sync::Arc;
-
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use stagger::{Instant, Span};
-use stagger_brokers::Brokers;
 use stagger_scheduler::model::*;
-use stagger_sender::{SendOptions, Sender};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 use uuid::Uuid;
 
-const TOPIC: &str = "/v1/projects/shop/topics/orders:publish";
+use crate::shared::{message, sender};
 
-pub(crate) fn sender(allow_private: bool) -> Sender {
-    let options = SendOptions { allow_private, ..SendOptions::default() };
-    Sender::new(options).expect("no certificates").with_destinations(Arc::new(Brokers))
-}
+const TOPIC: &str = "/v1/projects/shop/topics/orders:publish";
 
 fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
     let ordering_key = Some("{event.type}".to_owned());
@@ -36,23 +29,8 @@ fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
     }
 }
 
-fn message() -> Message {
-    Message {
-        id: MessageId::from_uuid(Uuid::from_u128(7)),
-        application: ApplicationId::from_uuid(Uuid::from_u128(2)),
-        event_type: "invoice.paid".parse().expect("a type"),
-        key: None,
-        content_type: "application/json".to_owned(),
-        size: 2,
-        created_at: Instant::ORIGIN,
-        channels: Vec::new(),
-        trace: None,
-        attributes: EventAttributes::default(),
-    }
-}
-
 async fn send(to: &Endpoint) -> AttemptAnswer {
-    sender(true).send(to, &message(), Bytes::from_static(b"{\"a\":1}"), 1).await
+    sender(true).send(to, &message(7), Bytes::from_static(b"{\"a\":1}"), 1).await
 }
 
 fn bearer(token: &str) -> Option<EndpointAuth> {
@@ -120,7 +98,7 @@ async fn a_token_that_has_expired_is_replaced_once_and_a_fixed_one_is_told() {
         (sender(true), endpoint(&server.url(TOPIC), Some(EndpointAuth::OAuth2(client))));
     let target = sender.prepare(&to);
     for _ in 0..2 {
-        let answer = sender.send_to(&target, &message(), Bytes::from_static(b"1"), 1).await;
+        let answer = sender.send_to(&target, &message(7), Bytes::from_static(b"1"), 1).await;
         assert_eq!(answer.result, Ok(200), "{answer:?}");
     }
     let seen = server.seen();
@@ -152,7 +130,7 @@ async fn a_topic_that_is_busy_down_or_forbidden_is_told() {
         let to = endpoint(&format!("http://{host}{TOPIC}"), None);
         let sender = sender(allow_private);
         assert!(sender.check(&to).expect_err(host).to_string().contains("globally routable"));
-        let answer = sender.send(&to, &message(), Bytes::new(), 1).await;
+        let answer = sender.send(&to, &message(7), Bytes::new(), 1).await;
         assert_eq!(answer.result, Err(AttemptFailure::Egress), "{answer:?}");
     }
 }
@@ -176,7 +154,7 @@ async fn what_a_topic_can_never_take_is_permanent() {
     }
     let large = vec![b'x'; 10_000_000];
     let answer =
-        sender(true).send(&endpoint(&server.url(TOPIC), None), &message(), large.into(), 1).await;
+        sender(true).send(&endpoint(&server.url(TOPIC), None), &message(7), large.into(), 1).await;
     assert_eq!(answer.result, Err(AttemptFailure::Unbuildable));
     assert_eq!(server.taken(), 0);
     let wrong =

@@ -4,4 +4,6 @@
 #![cfg(feature = "pubsub")]
 
 mod destination;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod source;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use stagger_brokers::{Disposition, PubSubSource, PubSubSourceSettings, Source};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 
-use crate::destination::sender;
+use crate::shared::sender;
 
 const SUBSCRIPTION: &str = "/v1/projects/shop/subscriptions/orders";
 const DEAD: &str = "/v1/projects/shop/topics/dead";

@@ -1,21 +1,13 @@
 //! Attempts at a queue.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use stagger::{Instant, Span};
-use stagger_brokers::Brokers;
 use stagger_scheduler::model::*;
-use stagger_sender::{SendOptions, Sender};
 use stagger_testkit::server::{Reaction, Script, TestServer};
 use uuid::Uuid;
 
 use crate::emulator::Emulator;
-
-pub(crate) fn sender(allow_private: bool) -> Sender {
-    let options = SendOptions { allow_private, ..SendOptions::default() };
-    Sender::new(options).expect("no certificates").with_destinations(Arc::new(Brokers))
-}
+use crate::shared::{message, sender};
 
 fn endpoint(url: &str, (id, secret): (&str, &str), group: Option<&str>) -> Endpoint {
     let (region, group) = ("eu-central-1".to_owned(), group.map(str::to_owned));
@@ -35,21 +27,6 @@ fn endpoint(url: &str, (id, secret): (&str, &str), group: Option<&str>) -> Endpo
             url,
             Instant::ORIGIN,
         )
-    }
-}
-
-fn message(id: u128) -> Message {
-    Message {
-        id: MessageId::from_uuid(Uuid::from_u128(id)),
-        application: ApplicationId::from_uuid(Uuid::from_u128(2)),
-        event_type: "invoice.paid".parse().expect("a type"),
-        key: None,
-        content_type: "application/json".to_owned(),
-        size: 2,
-        created_at: Instant::ORIGIN,
-        channels: Vec::new(),
-        trace: None,
-        attributes: EventAttributes::default(),
     }
 }
 

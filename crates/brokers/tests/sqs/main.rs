@@ -4,4 +4,6 @@
 
 mod destination;
 mod emulator;
+#[path = "../shared/mod.rs"]
+mod shared;
 mod source;

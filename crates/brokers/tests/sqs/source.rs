@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use stagger_brokers::{AwsCredentials, Disposition, Source, SqsSource, SqsSourceSettings};
 
-use crate::destination::sender;
 use crate::emulator::Emulator;
+use crate::shared::sender;
 
 struct Credentials(PathBuf);
 

@@ -1,7 +1,7 @@
 //! The settings of sources: tables `[[source]]` of the file.
 
 use std::ops::RangeInclusive;
-#[cfg(any(feature = "nats", feature = "pubsub", feature = "sqs"))]
+#[cfg(any(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
 use std::path::PathBuf;
 
 #[cfg(feature = "sqs")]
@@ -12,6 +12,11 @@ use stagger_text::settings::{Flaw, Reader};
 const MAX_SOURCES: usize = 100;
 /// Longest name, in bytes: it begins idempotency keys.
 const NAME: RangeInclusive<usize> = 1..=64;
+
+/// The session of a member of a group of Kafka, unless it is set: that of Java's clients, and longer than the longest pause of a
+/// source whose store is away.
+#[cfg(feature = "kafka")]
+const SESSION: stagger::Span = stagger::Span::from_secs(45);
 
 /// A source: the messages of a broker become messages of an application.
 #[derive(Clone, Debug)]
@@ -34,6 +39,9 @@ pub(crate) enum SourceKind {
     /// A durable pull consumer of JetStream.
     #[cfg(feature = "nats")]
     Nats(Box<NatsSourceTable>),
+    /// A member of a consumer group of Kafka.
+    #[cfg(feature = "kafka")]
+    Kafka(Box<KafkaSourceTable>),
     /// A queue of Amazon SQS.
     #[cfg(feature = "sqs")]
     Sqs(SqsSourceSettings),
@@ -53,6 +61,15 @@ pub(crate) struct NatsSourceTable {
     password_file: Option<PathBuf>,
     token_file: Option<PathBuf>,
     nkey_file: Option<PathBuf>,
+}
+
+/// A source of Kafka with its password in a file.
+#[cfg(feature = "kafka")]
+#[derive(Clone, Debug)]
+pub(crate) struct KafkaSourceTable {
+    settings: stagger_brokers::KafkaSourceSettings,
+    username: Option<String>,
+    password_file: Option<PathBuf>,
 }
 
 impl SourceSettings {
@@ -84,7 +101,7 @@ impl SourceSettings {
         if !is_name {
             return Err(table.wrong("name", "1 to 64 letters, digits, - and _"));
         }
-        let kinds = [("nats", "nats"), ("pubsub", "pubsub"), ("sqs", "sqs")];
+        let kinds = [("kafka", "kafka"), ("nats", "nats"), ("pubsub", "pubsub"), ("sqs", "sqs")];
         let kind = table.need("type", table.word("type", &kinds)?)?;
         let source = Self {
             name,
@@ -94,6 +111,8 @@ impl SourceSettings {
             kind: match kind {
                 #[cfg(feature = "nats")]
                 "nats" => SourceKind::Nats(Box::new(NatsSourceTable::read(table)?)),
+                #[cfg(feature = "kafka")]
+                "kafka" => SourceKind::Kafka(Box::new(KafkaSourceTable::read(table)?)),
                 #[cfg(feature = "sqs")]
                 "sqs" => SourceKind::Sqs(sqs(table)?),
                 #[cfg(feature = "pubsub")]
@@ -138,29 +157,84 @@ impl NatsSourceTable {
     /// # Errors
     /// A file cannot be read.
     pub(crate) fn with_secrets(&self) -> Result<stagger_brokers::NatsSourceSettings, crate::Error> {
-        use stagger_scheduler::model::{EndpointAuth, NkeyIdentity, SecretText};
-        let read = |field: &'static str, file: &PathBuf| {
-            let text = std::fs::read_to_string(file).map_err(|error| {
-                crate::Error::invalid(field, file.display(), format!("readable: {error}"))
-            })?;
-            Ok::<_, crate::Error>(SecretText::new(text.trim()))
-        };
+        use stagger_scheduler::model::{EndpointAuth, NkeyIdentity};
         let auth = match (&self.username, &self.password_file, &self.token_file, &self.nkey_file) {
             (Some(username), Some(file), ..) => Some(EndpointAuth::Basic {
                 username: username.clone(),
-                password: read("source.password_file", file)?,
+                password: secret("source.password_file", file)?,
             }),
             (_, _, Some(file), _) => {
-                Some(EndpointAuth::Bearer { token: read("source.token_file", file)? })
+                Some(EndpointAuth::Bearer { token: secret("source.token_file", file)? })
             }
             (.., Some(file)) => Some(EndpointAuth::Nkey(NkeyIdentity {
-                seed: read("source.nkey_file", file)?,
+                seed: secret("source.nkey_file", file)?,
                 jwt: None,
             })),
             _ => None,
         };
         Ok(stagger_brokers::NatsSourceSettings { auth, ..self.settings.clone() })
     }
+}
+
+#[cfg(feature = "kafka")]
+impl KafkaSourceTable {
+    fn read(table: &Reader<'_, '_>) -> Result<Self, Flaw> {
+        use stagger_brokers::KafkaStart;
+        use stagger_scheduler::model::KafkaSasl;
+        let text = |key| Ok::<_, Flaw>(table.text(key)?.map(str::to_owned));
+        let starts = [("earliest", KafkaStart::Earliest), ("latest", KafkaStart::Latest)];
+        let mechanisms = [
+            ("plain", KafkaSasl::Plain),
+            ("scram-sha-256", KafkaSasl::ScramSha256),
+            ("scram-sha-512", KafkaSasl::ScramSha512),
+        ];
+        let settings = stagger_brokers::KafkaSourceSettings {
+            url: table.need("url", text("url")?)?,
+            topic: table.need("topic", text("topic")?)?,
+            group: text("group")?.unwrap_or_else(|| "stagger".to_owned()),
+            start: table.word("start", &starts)?.unwrap_or_default(),
+            session: table.above_zero("session_timeout")?.unwrap_or(SESSION),
+            dead_letter: text("dead_letter")?,
+            sasl: table.word("sasl", &mechanisms)?,
+            auth: None,
+        };
+        let (username, password_file) = (text("username")?, text("password_file")?);
+        if username.is_some() != password_file.is_some() {
+            return Err(table.flaw("username and password_file are set together"));
+        }
+        if settings.sasl.is_some() && username.is_none() {
+            return Err(table.wrong("sasl", "set together with username and password_file"));
+        }
+        Ok(Self { settings, username, password_file: password_file.map(PathBuf::from) })
+    }
+
+    /// The settings with the password of the file.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub(crate) fn with_secrets(
+        &self,
+    ) -> Result<stagger_brokers::KafkaSourceSettings, crate::Error> {
+        let mut settings = self.settings.clone();
+        if let (Some(username), Some(file)) = (&self.username, &self.password_file) {
+            let (username, password) = (username.clone(), secret("source.password_file", file)?);
+            settings.auth =
+                Some(stagger_scheduler::model::EndpointAuth::Basic { username, password });
+        }
+        Ok(settings)
+    }
+}
+
+/// The secret in a file, without the line break at its end.
+#[cfg(any(feature = "kafka", feature = "nats"))]
+fn secret(
+    field: &'static str,
+    file: &PathBuf,
+) -> Result<stagger_scheduler::model::SecretText, crate::Error> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        crate::Error::invalid(field, file.display(), format!("readable: {error}"))
+    })?;
+    Ok(stagger_scheduler::model::SecretText::new(text.trim()))
 }
 
 #[cfg(feature = "sqs")]

@@ -22,3 +22,23 @@ fn sources_are_read_from_their_tables_and_wrong_ones_are_named() {
     assert!(refused("[[source]]\nname = 'a b'\ntype = 'nats'").contains("letters"));
     assert!(refused("[[source]]\nname = 'a'\ntype = 'amqp'").contains("nats"));
 }
+
+#[cfg(feature = "kafka")]
+#[test]
+fn a_source_of_kafka_is_read_and_its_settings_are_bounded() {
+    let mut config = Config::default();
+    let text = "[[source]]\nname = 'orders'\ntype = 'kafka'\nurl = 'kafka://k'\ntopic = 'orders'\n";
+    config.apply_text("d.toml", text).expect("valid");
+    assert_eq!(config.sources.len(), 1);
+    for (more, named) in [
+        ("grup = 'x'", "group"),
+        ("username = 'x'", "password_file"),
+        ("sasl = 'plain'", "password_file"),
+        ("sasl = 'gssapi'", "scram-sha-256"),
+        ("start = 'middle'", "earliest"),
+        ("session_timeout = '0s'", "session_timeout"),
+    ] {
+        let flaw = refused(&format!("{text}{more}"));
+        assert!(flaw.contains(named), "{flaw}");
+    }
+}

@@ -28,6 +28,11 @@ pub(super) struct Consumer {
 impl Consumer {
     /// Runs until it is stopped; messages that were received are settled first.
     pub(super) async fn run(mut self) {
+        self.consume().await;
+        self.source.close().await;
+    }
+
+    async fn consume(&mut self) {
         let figures = SourceFigures::new(&self.settings.name);
         let mut failures = 0;
         while !*self.stopped.borrow() {

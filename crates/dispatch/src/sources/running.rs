@@ -62,6 +62,11 @@ fn open(network: GuardedNetwork, settings: &SourceSettings) -> Result<Box<dyn So
             let nats = nats.with_secrets()?;
             Ok(Box::new(stagger_brokers::NatsSource::new(network, nats)?))
         }
+        #[cfg(feature = "kafka")]
+        SourceKind::Kafka(kafka) => {
+            let kafka = kafka.with_secrets()?;
+            Ok(Box::new(stagger_brokers::KafkaSource::new(network, kafka)?))
+        }
         #[cfg(feature = "sqs")]
         SourceKind::Sqs(sqs) => {
             Ok(Box::new(stagger_brokers::SqsSource::new(network, sqs.clone())?))

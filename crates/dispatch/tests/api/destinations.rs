@@ -44,6 +44,32 @@ async fn a_destination_is_shown_and_changed_without_its_secrets() {
 }
 
 #[tokio::test]
+async fn a_topic_of_kafka_is_shown_as_it_was_set_without_the_password() {
+    let server = Server::start().await;
+    let tenant = server.tenant("shop").await;
+    let path = format!("{}/endpoints", tenant.path);
+    let body = json!({
+        "url": "kafka+ssl://kafka.example.com:9093",
+        "destination": {"type": "kafka", "topic": "events", "key": "{event.type}", "sasl": "scram-sha-512"},
+        "auth": {"type": "basic", "username": "shop", "password": "hunter2"},
+    });
+    let made = server.call("POST", &path, ADMIN, &body.to_string()).await.expect(201);
+    let own = format!("{path}/{}", made.text("id"));
+    let shown = server.get(&own, &tenant.key).await.expect(200);
+    assert!(!String::from_utf8_lossy(&shown.body).contains("hunter2"));
+    assert_eq!(shown.json()["destination"], body["destination"]);
+    for (patch, named) in [
+        (json!({"destination": {"topic": "a b"}}), "destination.topic"),
+        (json!({"destination": {"sasl": "gssapi"}}), "gssapi"),
+        (json!({"auth": null}), "destination.sasl"),
+    ] {
+        let refused = server.call("PATCH", &own, ADMIN, &patch.to_string()).await;
+        let detail = refused.refused(400).text("detail");
+        assert!(detail.contains(named), "{patch}: {detail}");
+    }
+}
+
+#[tokio::test]
 async fn an_application_sets_no_broker_unless_the_operator_allows_it() {
     let server = Server::start().await;
     let tenant = server.tenant("shop").await;
@@ -98,5 +124,5 @@ async fn blocks_of_the_page_are_taken() {
             other => panic!("a block of {other} is not tested"),
         }
     }
-    assert_eq!((endpoints, files), (4, 3));
+    assert_eq!((endpoints, files), (6, 4));
 }

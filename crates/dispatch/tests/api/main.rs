@@ -4,7 +4,7 @@ mod api_keys;
 mod authentication;
 mod clients;
 mod cloud_events;
-#[cfg(all(feature = "nats", feature = "pubsub", feature = "sqs"))]
+#[cfg(all(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
 mod destinations;
 mod document;
 mod event_types;

@@ -86,7 +86,7 @@ impl Server {
         Self::on(Arc::new(MemoryStore::default()), NodeOptions::default(), options).await
     }
 
-    #[cfg(all(feature = "nats", feature = "pubsub", feature = "sqs"))]
+    #[cfg(all(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
     pub(crate) async fn with_node(options: NodeOptions) -> Self {
         Self::on(Arc::new(MemoryStore::default()), options, ApiOptions::default()).await
     }

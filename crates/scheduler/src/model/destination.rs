@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub enum EndpointDestination {
     /// A NATS server.
     Nats(NatsDestination),
+    /// A topic of Apache Kafka, or of a server with its protocol.
+    Kafka(KafkaDestination),
     /// A queue of Amazon SQS, or of a server with its interface.
     Sqs(SqsDestination),
     /// A topic of Google Cloud Pub/Sub, or of a server with its interface.
@@ -22,6 +24,7 @@ impl EndpointDestination {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Nats(_) => "nats",
+            Self::Kafka(_) => "kafka",
             Self::Sqs(_) => "sqs",
             Self::PubSub(_) => "pubsub",
         }
@@ -39,6 +42,46 @@ pub struct NatsDestination {
     /// The name of the stream that has to take it, if only one may.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream: Option<String>,
+}
+
+/// A topic of Apache Kafka.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KafkaDestination {
+    /// The topic that is published to.
+    pub topic: String,
+    /// The key of messages, which decides their partition. Without one they go to the partitions in turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The SASL mechanism for a name and a password: default [`KafkaSasl::Plain`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sasl: Option<KafkaSasl>,
+}
+
+/// The SASL mechanism by which a broker of Kafka checks a name and a password.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KafkaSasl {
+    /// The password is sent: for connections with TLS.
+    #[default]
+    #[serde(rename = "plain")]
+    Plain,
+    /// The password is proved, and not sent (RFC 7677).
+    #[serde(rename = "scram-sha-256")]
+    ScramSha256,
+    /// The same with SHA-512.
+    #[serde(rename = "scram-sha-512")]
+    ScramSha512,
+}
+
+impl KafkaSasl {
+    /// Its name in the registry of SASL.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "PLAIN",
+            Self::ScramSha256 => "SCRAM-SHA-256",
+            Self::ScramSha512 => "SCRAM-SHA-512",
+        }
+    }
 }
 
 /// A queue of Amazon SQS.

@@ -32,7 +32,10 @@ pub use attempt::{AttemptAnswer, AttemptFailure, DeliveryAttempt, REPLY_LIMIT};
 pub use channel::ChannelName;
 pub use content_filter::{ContentFilter, FieldResult};
 pub use delivery::{Delivery, DeliveryEnding, DeliveryId, DeliveryState};
-pub use destination::{EndpointDestination, NatsDestination, PubSubDestination, SqsDestination};
+pub use destination::{
+    EndpointDestination, KafkaDestination, KafkaSasl, NatsDestination, PubSubDestination,
+    SqsDestination,
+};
 pub use endpoint::{
     Disabled, Endpoint, EndpointState, EventFilter, HeaderTemplate, LastFailure, Opened, Secret,
     SecretKind,

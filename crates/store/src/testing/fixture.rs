@@ -10,10 +10,10 @@ use stagger_scheduler::model::{
     Application, ApplicationId, AttemptFailure, AttributeValue, AwsIdentity, ChannelName,
     ClientAuthStyle, ClientIdentity, ClosedLink, ContentFilter, Delivery, DeliveryAttempt,
     DeliveryEnding, DeliveryState, Endpoint, EndpointAuth, EndpointDestination, EndpointId,
-    EventAttributes, EventFilter, EventFormat, EventValidation, HeaderTemplate, KeyHash, Labels,
-    LinkEnd, Message, MessageId, NatsDestination, NewMessage, NkeyIdentity, OAuth2Client, Pace,
-    PortalAccess, PortalLinkId, PubSubDestination, Recovery, Secret, SecretKind, SecretText,
-    SignatureScheme, SqsDestination, Statuses, TraceContext,
+    EventAttributes, EventFilter, EventFormat, EventValidation, HeaderTemplate, KafkaDestination,
+    KafkaSasl, KeyHash, Labels, LinkEnd, Message, MessageId, NatsDestination, NewMessage,
+    NkeyIdentity, OAuth2Client, Pace, PortalAccess, PortalLinkId, PubSubDestination, Recovery,
+    Secret, SecretKind, SecretText, SignatureScheme, SqsDestination, Statuses, TraceContext,
 };
 use uuid::Uuid;
 
@@ -170,10 +170,15 @@ fn auth(n: u64) -> EndpointAuth {
     }
 }
 
-/// A broker for one of each three endpoints, of another kind for each of three such.
+/// A broker for four of nine endpoints, each of another kind.
 fn destination(n: u64) -> Option<EndpointDestination> {
     let text = |text: &str| Some(format!("{text} {n}"));
     match n % 9 {
+        1 => Some(EndpointDestination::Kafka(KafkaDestination {
+            topic: "a.{event.type}".into(),
+            key: text("k"),
+            sasl: Some(KafkaSasl::ScramSha256),
+        })),
         3 => {
             Some(EndpointDestination::Sqs(SqsDestination { region: "r".into(), group: text("g") }))
         }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use stagger_scheduler::model::{
-    EndpointDestination, NatsDestination, PubSubDestination, SqsDestination,
+    EndpointDestination, KafkaDestination, KafkaSasl, NatsDestination, PubSubDestination,
+    SqsDestination,
 };
 use utoipa::ToSchema;
 
@@ -27,6 +28,19 @@ pub(super) enum DestinationSettings {
         #[schema(max_length = 255)]
         stream: Option<String>,
     },
+    /// Apache Kafka: `url` is `kafka://host:9092`, or `kafka+ssl://host:9093` with TLS, of one broker, which names the others.
+    Kafka {
+        /// The topic that is published to.
+        #[schema(min_length = 1, max_length = 249, example = "events.{event.type}")]
+        topic: String,
+        /// The key, which decides the partition as in the clients for Java: default none, and the partitions in turn.
+        #[serde(default)]
+        #[schema(min_length = 1, max_length = 1024, example = "{event.type}")]
+        key: Option<String>,
+        /// The SASL mechanism for `auth` of the type `basic`: default `plain`.
+        #[serde(default)]
+        sasl: Option<SaslMechanism>,
+    },
     /// Amazon SQS: `url` is that of the queue.
     Sqs {
         /// The region that signatures name.
@@ -46,12 +60,46 @@ pub(super) enum DestinationSettings {
     },
 }
 
+/// The SASL mechanism by which a broker of Kafka checks a name and a password. With `plain` the password is sent; with
+/// the others it is proved.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
+#[schema(as = KafkaSasl)]
+pub(super) enum SaslMechanism {
+    #[serde(rename = "plain")]
+    Plain,
+    #[serde(rename = "scram-sha-256")]
+    ScramSha256,
+    #[serde(rename = "scram-sha-512")]
+    ScramSha512,
+}
+
+impl SaslMechanism {
+    const fn of(sasl: KafkaSasl) -> Self {
+        match sasl {
+            KafkaSasl::Plain => Self::Plain,
+            KafkaSasl::ScramSha256 => Self::ScramSha256,
+            KafkaSasl::ScramSha512 => Self::ScramSha512,
+        }
+    }
+
+    const fn into_sasl(self) -> KafkaSasl {
+        match self {
+            Self::Plain => KafkaSasl::Plain,
+            Self::ScramSha256 => KafkaSasl::ScramSha256,
+            Self::ScramSha512 => KafkaSasl::ScramSha512,
+        }
+    }
+}
+
 impl DestinationSettings {
     /// The settings that `destination` has.
     pub(super) fn of(destination: &EndpointDestination) -> Self {
         match destination.clone() {
             EndpointDestination::Nats(NatsDestination { subject, jetstream, stream }) => {
                 Self::Nats { subject, jetstream: Some(jetstream), stream }
+            }
+            EndpointDestination::Kafka(KafkaDestination { topic, key, sasl }) => {
+                Self::Kafka { topic, key, sasl: sasl.map(SaslMechanism::of) }
             }
             EndpointDestination::Sqs(SqsDestination { region, group }) => {
                 Self::Sqs { region, group }
@@ -68,6 +116,10 @@ impl DestinationSettings {
             Self::Nats { subject, jetstream, stream } => {
                 let jetstream = jetstream.unwrap_or(true);
                 EndpointDestination::Nats(NatsDestination { subject, jetstream, stream })
+            }
+            Self::Kafka { topic, key, sasl } => {
+                let sasl = sasl.map(SaslMechanism::into_sasl);
+                EndpointDestination::Kafka(KafkaDestination { topic, key, sasl })
             }
             Self::Sqs { region, group } => {
                 EndpointDestination::Sqs(SqsDestination { region, group })
