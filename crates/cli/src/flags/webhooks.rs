@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use stagger_core::Span;
 
+use super::event_types::EventTypesCommand;
 use super::exec::time;
 
 /// The end of its help.
@@ -18,6 +19,7 @@ Examples:
   stagger webhooks replay --state dead --since 2026-11-28T06:00:00Z
   stagger webhooks export --output shop.jsonl   all messages with their deliveries and attempts
   stagger webhooks keys create billing --scope messages:write
+  stagger webhooks event-types create invoice.paid --schema invoice.schema.json
 
 The key comes from the file of --key-file, from the variable STAGGER_KEY, or from
 stagger-data/admin.key. The variables STAGGER_URL and STAGGER_APP stand for --url and --app.
@@ -126,6 +128,14 @@ pub(crate) enum WebhooksCommand {
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
+    },
+    /// Make, list, change and delete the event types of the catalogue, each with a JSON Schema of its payloads
+    #[command(
+        after_help = "Examples:\n  stagger webhooks event-types create invoice.paid --schema invoice.schema.json\n  stagger webhooks event-types list"
+    )]
+    EventTypes {
+        #[command(subcommand)]
+        command: EventTypesCommand,
     },
 }
 
