@@ -2,7 +2,10 @@
 //! with a note.
 #![cfg(feature = "nats")]
 
+mod accounts;
+mod certificates;
 mod destination;
 mod guard;
+mod jwt;
 mod server;
 mod source;

@@ -20,7 +20,7 @@ pub(crate) fn sender(allow_private: bool) -> Sender {
     Sender::new(options).expect("no certificates").with_destinations(Arc::new(Brokers))
 }
 
-fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
+pub(crate) fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
     let ordering_key = Some("{event.type}".to_owned());
     Endpoint {
         destination: Some(EndpointDestination::PubSub(PubSubDestination { ordering_key })),
@@ -36,7 +36,7 @@ fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
     }
 }
 
-fn message() -> Message {
+pub(crate) fn message() -> Message {
     Message {
         id: MessageId::from_uuid(Uuid::from_u128(7)),
         application: ApplicationId::from_uuid(Uuid::from_u128(2)),
@@ -51,7 +51,7 @@ fn message() -> Message {
     }
 }
 
-async fn send(to: &Endpoint) -> AttemptAnswer {
+pub(crate) async fn send(to: &Endpoint) -> AttemptAnswer {
     sender(true).send(to, &message(), Bytes::from_static(b"{\"a\":1}"), 1).await
 }
 
