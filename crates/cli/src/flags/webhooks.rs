@@ -165,8 +165,8 @@ pub(crate) enum KeysCommand {
 pub(crate) struct NewKeyFlags {
     /// The name, for people and for the audit log
     pub(crate) name: String,
-    /// What the key may do, with commas between them: admin, or some of applications:read, applications:write,
-    /// audit:read, deliveries:write, endpoints:read, endpoints:write, event_types:read, event_types:write,
+    /// The permissions of the key, with commas between them: admin, or some of applications:read,
+    /// applications:write, audit:read, deliveries:write, endpoints:read, endpoints:write, event_types:read, event_types:write,
     /// messages:read and messages:write
     #[arg(long = "scope", value_name = "SCOPES", value_delimiter = ',', required = true)]
     pub(crate) scopes: Vec<String>,
