@@ -791,7 +791,7 @@ type Node struct {
 	Draining bool `json:"draining"`
 	// Whether it is the node that answers.
 	IsThis bool `json:"is_this"`
-	// When the node that answers received its last heartbeat.
+	// The time at which the node that answers received its last heartbeat.
 	LastSeenAt Timestamp `json:"last_seen_at"`
 	// The address on which it listens.
 	Name string `json:"name"`
@@ -799,7 +799,7 @@ type Node struct {
 	Run int64 `json:"run"`
 	// The shards of endpoints that it leads, of 256.
 	Shards int64 `json:"shards"`
-	// When it was started, by its own clock.
+	// The time at which it was started, by its own clock.
 	StartedAt *Timestamp `json:"started_at,omitempty"`
 	// The version of its release; nothing of a release that does not tell it.
 	Version *string `json:"version,omitempty"`
@@ -813,7 +813,7 @@ type NodeList struct {
 
 // Operator is: A person with a key of their own.
 type Operator struct {
-	// When the key was used last at this node, since it began.
+	// The time of the last use of the key at this node, since it began.
 	LastSeen *Timestamp `json:"last_seen,omitempty"`
 	// The name, which is that in the audit log.
 	Name string `json:"name"`

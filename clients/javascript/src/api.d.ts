@@ -976,7 +976,7 @@ export interface Node {
   draining: boolean;
   /** Whether it is the node that answers. */
   is_this: boolean;
-  /** When the node that answers received its last heartbeat. */
+  /** The time at which the node that answers received its last heartbeat. */
   last_seen_at: Timestamp;
   /** The address on which it listens. */
   name: string;
@@ -984,7 +984,7 @@ export interface Node {
   run: number;
   /** The shards of endpoints that it leads, of 256. */
   shards: number;
-  /** When it was started, by its own clock. */
+  /** The time at which it was started, by its own clock. */
   started_at?: Timestamp | null;
   /** The version of its release; nothing of a release that does not tell it. */
   version?: string | null;
@@ -998,7 +998,7 @@ export interface NodeList {
 
 /** A person with a key of their own. */
 export interface Operator {
-  /** When the key was used last at this node, since it began. */
+  /** The time of the last use of the key at this node, since it began. */
   last_seen?: Timestamp | null;
   /** The name, which is that in the audit log. */
   name: string;

@@ -139,7 +139,7 @@ fn a_database_that_goes_away_is_a_503_until_it_is_back_and_its_store_moves_to_a_
 
     let checked = stagger(&["store", "check", "--store", &server.url]);
     let page = String::from_utf8_lossy(&checked.stdout);
-    assert!(page.starts_with("sound, version 7\n2 messages\n"), "{page}");
+    assert!(page.starts_with("sound, version 8\n2 messages\n"), "{page}");
     let copy = server.folder.join("copy");
     let copy = copy.to_str().expect("UTF-8");
     let copied = stagger(&["store", "copy", "--from", &server.url, "--to", copy]);

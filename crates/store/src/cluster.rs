@@ -6,7 +6,7 @@ use std::fmt;
 use async_trait::async_trait;
 use bytes::Bytes;
 use stagger::Instant;
-use stagger_scheduler::leadership::{ClusterView, Fence, Shards};
+use stagger_scheduler::leadership::{ClusterView, Fence, NodeIdentity, Shards};
 use stagger_scheduler::model::{
     Application, ApplicationId, Delivery, Endpoint, EndpointId, EndpointState, Message, MessageId,
     NewMessage,
@@ -30,15 +30,15 @@ use crate::Error;
 /// Writes are atomic, durable, and can be repeated, as those of [`DeliveryStore`](super::DeliveryStore).
 #[async_trait]
 pub trait Cluster: Send + Sync + fmt::Debug {
-    /// Becomes a member; `name` is for people.
-    async fn join(&self, name: &str) -> Result<Joined, Error>;
+    /// Becomes a member; `node` is for people.
+    async fn join(&self, node: &NodeIdentity) -> Result<Joined, Error>;
 
     /// Becomes a member again, after the membership of this fence has ended.
     ///
     /// # Errors
     /// A conflict if another run has the store: the node has to end.
-    async fn rejoin(&self, name: &str, _ended: Fence) -> Result<Joined, Error> {
-        self.join(name).await
+    async fn rejoin(&self, node: &NodeIdentity, _ended: Fence) -> Result<Joined, Error> {
+        self.join(node).await
     }
 
     /// Counts a heartbeat of a member, and records whether it is leaving. Returns the state of all

@@ -43,6 +43,8 @@ pub use postgres::{
 };
 pub use setting_document::{DocumentKey, DocumentKind, SettingDocument};
 pub use sqlite::{SqliteOptions, SqliteStore, backup, check, restore};
-pub use stagger_scheduler::leadership::{ClusterMember, ClusterView, Fence, ShardId, Shards};
+pub use stagger_scheduler::leadership::{
+    ClusterMember, ClusterView, Fence, NodeIdentity, ShardId, Shards,
+};
 /// The client of PostgreSQL within whose transactions [`DeliveryStore::accept_within`] accepts.
 pub use tokio_postgres;

@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 
 use super::{
     Arrival, ChangeLog, Cluster, ClusterAccept, ClusterMember, ClusterView, Cursor, DeliveryStore,
-    EndpointCommand, Fence, Joined, Lead, Notification, ReplayRequest, SettingChange, SettingWrite,
-    Settlement, ShardId, Shards,
+    EndpointCommand, Fence, Joined, Lead, NodeIdentity, Notification, ReplayRequest, SettingChange,
+    SettingWrite, Settlement, ShardId, Shards,
 };
 use crate::Error;
 use crate::calls::run_ended;
@@ -51,7 +51,7 @@ impl SoleCluster {
         let state = SoleState {
             member: ClusterMember {
                 fence: Fence::default(),
-                name: String::new(),
+                node: NodeIdentity::default(),
                 heartbeat: 1,
                 leaving: false,
                 shards: Shards::NONE,
@@ -91,18 +91,18 @@ impl SoleState {
 
 #[async_trait]
 impl Cluster for SoleCluster {
-    async fn join(&self, name: &str) -> Result<Joined, Error> {
+    async fn join(&self, node: &NodeIdentity) -> Result<Joined, Error> {
         let fence = self.store.begin_run().await?;
         let (sender, notifications) = mpsc::unbounded_channel();
         let mut state = self.state();
         state.member.fence = fence;
-        name.clone_into(&mut state.member.name);
+        node.clone_into(&mut state.member.node);
         state.member.shards = Shards::ALL;
         state.listener = Some(sender);
         Ok(Joined { fence, shards: Shards::ALL, heartbeats: false, notifications })
     }
 
-    async fn rejoin(&self, _name: &str, ended: Fence) -> Result<Joined, Error> {
+    async fn rejoin(&self, _node: &NodeIdentity, ended: Fence) -> Result<Joined, Error> {
         Err(run_ended(ended))
     }
 

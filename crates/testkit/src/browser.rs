@@ -6,6 +6,9 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Value, json};
@@ -41,6 +44,11 @@ const LIFECYCLE: &str = "Page.lifecycleEvent";
 /// Focus comes with the first frame or the second; what has not come after so many never will.
 const MAX_FRAMES: usize = 100;
 
+/// The longest silence of a browser that has something to answer: a slow machine takes seconds for a page.
+const MAX_SILENCE: Duration = Duration::from_secs(60);
+/// The most messages before a page is loaded: the largest page of the tests has some hundred.
+const MAX_EVENTS: usize = 10_000;
+
 /// The reason why calls to the browser succeed: no test kills it.
 const ALIVE: &str = "the browser is alive";
 
@@ -49,7 +57,7 @@ const ALIVE: &str = "the browser is alive";
 pub struct Browser {
     child: Child,
     input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
+    output: Receiver<Vec<u8>>,
     session: Option<String>,
     sent: u64,
     events: Vec<Value>,
@@ -64,8 +72,8 @@ impl Browser {
         let mut command = Command::new(script);
         command.arg("drive").arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().expect("scripts/chromium runs");
-        let (input, output) =
-            (child.stdin.take(), BufReader::new(child.stdout.take().expect("it is piped")));
+        let input = child.stdin.take();
+        let output = messages(child.stdout.take().expect("it is piped"));
         let events = Vec::new();
         let document = Value::Null;
         let mut browser = Self { child, input, output, session: None, sent: 0, events, document };
@@ -93,7 +101,7 @@ impl Browser {
         write!(input, "{command}\0").expect(ALIVE);
         input.flush().expect(ALIVE);
         loop {
-            let message = self.read();
+            let message = self.read(method);
             if message["id"] == self.sent {
                 assert!(message.get("error").is_none(), "{method}: {message}");
                 return message["result"].clone();
@@ -116,7 +124,7 @@ impl Browser {
         self.events.retain(|event| event["method"] != LIFECYCLE);
         act(self);
         let mut seen = 0;
-        loop {
+        for _ in 0..MAX_EVENTS {
             while let Some(event) = self.events.get(seen) {
                 seen += 1;
                 let stage = &event["params"];
@@ -126,9 +134,10 @@ impl Browser {
                     return;
                 }
             }
-            let event = self.read();
+            let event = self.read("the load event of the page");
             self.events.push(event);
         }
+        panic!("the page is not loaded after {MAX_EVENTS} messages of the browser");
     }
 
     /// Draws the page until an expression has a value: for what comes with a frame, as focus does.
@@ -235,20 +244,48 @@ impl Browser {
         self.call("Page.captureScreenshot", json!({"clip": clip}));
     }
 
-    fn read(&mut self) -> Value {
-        let mut message = Vec::new();
-        self.output.read_until(0, &mut message).expect(ALIVE);
-        assert_eq!(message.pop(), Some(0), "the browser has ended");
+    fn read(&self, awaited: &str) -> Value {
+        let message = next_message(&self.output, MAX_SILENCE, awaited);
         serde_json::from_slice(&message).expect("the protocol speaks JSON")
     }
 }
 
+/// The next message of a browser; `awaited` names what it is read for.
+fn next_message(output: &Receiver<Vec<u8>>, limit: Duration, awaited: &str) -> Vec<u8> {
+    output.recv_timeout(limit).unwrap_or_else(|error| match error {
+        RecvTimeoutError::Timeout => {
+            panic!("the browser hangs: it has sent nothing for {limit:?}, waiting for {awaited}")
+        }
+        RecvTimeoutError::Disconnected => panic!("the browser has ended, waiting for {awaited}"),
+    })
+}
+
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It ends with its input.
+        // It ends with its input, unless it hangs: then the test is failing already.
         self.input.take();
+        if thread::panicking() {
+            let _ = self.child.kill();
+        }
         let _ = self.child.wait();
     }
+}
+
+/// The messages of a browser, read by a thread until it ends: reading a pipe has no time limit.
+fn messages(output: ChildStdout) -> Receiver<Vec<u8>> {
+    let (sender, messages) = channel();
+    thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        loop {
+            let mut message = Vec::new();
+            let read = output.read_until(0, &mut message);
+            // What does not end with a zero byte is no message: the browser has ended.
+            if read.is_err() || message.pop() != Some(0) || sender.send(message).is_err() {
+                return;
+            }
+        }
+    });
+    messages
 }
 
 fn is_problem(event: &Value) -> bool {
@@ -258,5 +295,29 @@ fn is_problem(event: &Value) -> bool {
         Some("Runtime.consoleAPICalled") => loud(&event["params"]["type"]),
         Some("Log.entryAdded") => loud(&event["params"]["entry"]["level"]),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "the browser hangs: it has sent nothing for 1ms, waiting for a page")]
+    fn a_browser_that_hangs_held_its_test_up_forever() {
+        let (_sender, output) = channel();
+        next_message(&output, Duration::from_millis(1), "a page");
+    }
+
+    #[test]
+    #[should_panic(expected = "the browser has ended, waiting for a page")]
+    fn a_browser_that_ends_within_a_message_was_waited_for() {
+        let mut command = Command::new("printf");
+        let child = command.arg("{}\\0{\"id\"").stdout(Stdio::piped()).spawn();
+        let mut child = child.expect("there is a printf");
+        let output = messages(child.stdout.take().expect("it is piped"));
+        assert_eq!(next_message(&output, MAX_SILENCE, "an object"), b"{}");
+        child.wait().expect("it was not waited for before");
+        next_message(&output, MAX_SILENCE, "a page");
     }
 }

@@ -1,4 +1,4 @@
-//! What the dispatcher promises, feature by feature, and whether the tests that show it pass.
+//! The promises of the dispatcher, feature by feature, and whether the tests that show it pass.
 
 mod chore;
 mod promise;

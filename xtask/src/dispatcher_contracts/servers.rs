@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::{env, fs};
 
-use xtask_workbench::{Workspace, note};
+use xtask_workbench::{ScriptServer, Workspace, note};
 
 /// The script of each server, by the variable that names one to the tests.
 const SERVERS: [(&str, &str); 2] =
@@ -21,7 +21,7 @@ const CLIENTS: &str = "STAGGER_TEST_CLIENTS";
 #[derive(Debug)]
 pub(super) struct TestServers {
     folder: PathBuf,
-    running: Vec<(PathBuf, PathBuf)>,
+    running: Vec<ScriptServer>,
     environment: Vec<(String, String)>,
 }
 
@@ -41,7 +41,9 @@ impl TestServers {
                 servers.start_one(variable, &root.join(script))?;
             }
         }
-        if env::var_os(BROWSER).is_none() && is_found(&root.join("scripts/chromium")) {
+        if env::var_os(BROWSER).is_none()
+            && ScriptServer::is_installed(&root.join("scripts/chromium"))
+        {
             let pictures = servers.folder_for(BROWSER)?;
             servers.environment.push((BROWSER.into(), pictures.display().to_string()));
         }
@@ -70,7 +72,7 @@ impl TestServers {
     }
 
     fn start_one(&mut self, variable: &str, script: &Path) -> Result<(), Box<dyn Error>> {
-        if !is_found(script) {
+        if !ScriptServer::is_installed(script) {
             note(&format!(
                 "{} finds no server: the tests that need it show nothing",
                 script.display()
@@ -78,13 +80,9 @@ impl TestServers {
             return Ok(());
         }
         let folder = self.folder_for(variable)?;
-        let output = Command::new(script).arg("start").arg(&folder).output()?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into());
-        }
-        let url = String::from_utf8(output.stdout)?.trim().to_owned();
-        self.running.push((script.to_owned(), folder));
-        self.environment.push((variable.to_owned(), url));
+        let server = ScriptServer::start(script.to_owned(), folder, &[])?;
+        self.environment.push((variable.to_owned(), server.url().to_owned()));
+        self.running.push(server);
         Ok(())
     }
 
@@ -97,14 +95,8 @@ impl TestServers {
 
 impl Drop for TestServers {
     fn drop(&mut self) {
-        // A server that cannot be stopped here is left to whoever finds it.
-        for (script, folder) in &self.running {
-            let _ = Command::new(script).arg("stop").arg(folder).output();
-        }
+        // They end before their folders go.
+        self.running.clear();
         let _ = fs::remove_dir_all(&self.folder);
     }
-}
-
-fn is_found(script: &Path) -> bool {
-    Command::new(script).arg("find").output().is_ok_and(|output| output.status.success())
 }

@@ -308,5 +308,5 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
             &["chore"],
         ],
     ),
-    ("xtask/workbench/src/", &[&["format", "workspace"]]),
+    ("xtask/workbench/src/", &[&["format", "script_server", "workspace"]]),
 ];

@@ -31,7 +31,7 @@ pub(crate) struct Load {
     pub(crate) end: LoadEnd,
 }
 
-/// When to stop posting.
+/// The time at which posting stops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LoadEnd {
     After(Duration),
@@ -97,7 +97,7 @@ impl Load {
         }
     }
 
-    /// When a message is due; none when the end has come.
+    /// The time at which a message is due; none when the end has come.
     #[expect(clippy::cast_precision_loss, reason = "far fewer messages than 2^52")]
     fn due(&self, from: Instant, Marker(marker): Marker) -> Option<Instant> {
         let paced = |pace| from + Duration::from_secs_f64(marker as f64 / pace);
@@ -183,7 +183,7 @@ impl LoadLog {
         self.pages().duplicates
     }
 
-    /// When something last arrived.
+    /// The time of the last arrival.
     pub(crate) fn last(&self) -> Option<Instant> {
         self.pages().last
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use std::{env, fs, io, process};
 
@@ -32,9 +33,11 @@ pub(crate) fn run_optimised() -> Option<Result<bool, Box<dyn Error>>> {
 pub(crate) struct ScratchFolder(PathBuf);
 
 impl ScratchFolder {
-    /// An empty one.
+    /// An empty one, which no other user of the same name has.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
-        let path = env::temp_dir().join(format!("stagger-{name}-{}", process::id()));
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let path = env::temp_dir().join(format!("stagger-{name}-{}-{number}", process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path)?;
         Ok(Self(path))
@@ -145,6 +148,16 @@ pub(crate) fn quantile(sorted: &[Duration], per_mille: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_users_of_one_name_had_the_same_folder() {
+        let first = ScratchFolder::new("twins").expect("there is a temporary folder");
+        fs::write(first.path().join("kept"), "").expect("written");
+        let second = ScratchFolder::new("twins").expect("there is a temporary folder");
+        assert!(!second.path().join("kept").exists());
+        drop(second);
+        assert!(first.path().join("kept").exists());
+    }
 
     #[test]
     fn a_name_with_a_bracket_does_not_shift_the_fields() {

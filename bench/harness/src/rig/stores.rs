@@ -11,7 +11,7 @@ use std::{fs, io};
 use clap::ValueEnum;
 use tokio::time::{Instant, sleep};
 use tokio_postgres::{Client, NoTls, Row};
-use xtask_workbench::Workspace;
+use xtask_workbench::{ScriptServer, Workspace};
 
 use super::host::{ScratchFolder, signal};
 
@@ -36,8 +36,8 @@ pub(crate) enum StopMode {
 /// A running server, which writes to the disk as others do; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct Database {
-    script: PathBuf,
-    url: String,
+    server: ScriptServer,
+    // Dropped after the server that is in it.
     folder: ScratchFolder,
 }
 
@@ -45,17 +45,12 @@ impl Database {
     pub(super) fn start(name: &str) -> Result<Self, Box<dyn Error>> {
         let script = Workspace::load()?.workspace_root.join("scripts/postgres");
         let folder = ScratchFolder::new(&format!("{name}-database"))?;
-        let output =
-            Command::new(&script).arg("start").arg(folder.path()).arg("durable").output()?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into());
-        }
-        let url = String::from_utf8(output.stdout)?.trim().to_owned();
-        Ok(Self { script, url, folder })
+        let server = ScriptServer::start(script, folder.path().to_owned(), &["durable"])?;
+        Ok(Self { server, folder })
     }
 
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        self.server.url()
     }
 
     /// The socket that it listens on.
@@ -98,8 +93,8 @@ impl Database {
 
     /// Starts it again; it answers when this is done.
     pub(crate) async fn go_on(&self) -> Result<(), Box<dyn Error>> {
-        let mut command = tokio::process::Command::new(&self.script);
-        command.arg("start").arg(self.folder.path()).arg("durable").stdout(Stdio::null());
+        let mut command = tokio::process::Command::from(self.server.start_command());
+        command.stdout(Stdio::null());
         if command.status().await?.success() {
             Ok(())
         } else {
@@ -115,13 +110,6 @@ impl Database {
 
     fn pid_file(&self) -> PathBuf {
         self.folder.path().join("data/postmaster.pid")
-    }
-}
-
-impl Drop for Database {
-    fn drop(&mut self) {
-        // If it does not end now, there is nobody left who could end it.
-        let _ = Command::new(&self.script).arg("stop").arg(self.folder.path()).output();
     }
 }
 
@@ -143,9 +131,9 @@ pub(crate) async fn connect(url: &str) -> Result<Client, Box<dyn Error>> {
 /// A running server, which keeps nothing; ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Redis {
-    script: PathBuf,
-    folder: ScratchFolder,
-    url: String,
+    server: ScriptServer,
+    // Dropped after the server that is in it.
+    _folder: ScratchFolder,
 }
 
 impl Redis {
@@ -153,22 +141,22 @@ impl Redis {
     pub(crate) fn start(purpose: &str) -> Result<Self, Box<dyn Error>> {
         let script = Workspace::load()?.workspace_root.join("scripts/redis");
         let folder = ScratchFolder::new(purpose)?;
-        let url = order(&script, "start", folder.path())?;
-        Ok(Self { script, folder, url: url.trim().to_owned() })
+        let server = ScriptServer::start(script, folder.path().to_owned(), &[])?;
+        Ok(Self { server, _folder: folder })
     }
 
     /// The address on which it listens: a socket in its folder.
     pub(crate) fn url(&self) -> &str {
-        &self.url
+        self.server.url()
     }
 
     /// Starts it again, without what it knew.
     pub(crate) fn again(&self) -> Result<(), Box<dyn Error>> {
-        order(&self.script, "start", self.folder.path()).map(drop)
+        self.server.start_again()
     }
 
     pub(crate) fn stop(&self) -> Result<(), Box<dyn Error>> {
-        order(&self.script, "stop", self.folder.path()).map(drop)
+        self.server.stop()
     }
 
     /// It takes what is sent, and answers nothing.
@@ -181,33 +169,17 @@ impl Redis {
     }
 
     fn signal(&self, signal: &str) -> Result<(), Box<dyn Error>> {
-        let pid = fs::read_to_string(self.folder.path().join("redis.pid"))?;
+        let pid = fs::read_to_string(self.server.folder().join("redis.pid"))?;
         let status = Command::new("kill").args([signal, pid.trim()]).status()?;
         if status.success() { Ok(()) } else { Err("the store is gone".into()) }
     }
 }
 
-impl Drop for Redis {
-    fn drop(&mut self) {
-        // Whoever cannot be stopped is left to whoever looks for it.
-        let _ = self.stop();
-    }
-}
-
-fn order(script: &Path, what: &str, folder: &Path) -> Result<String, Box<dyn Error>> {
-    let mut command = Command::new(script);
-    let out = command.arg(what).arg(folder).stderr(Stdio::inherit()).output()?;
-    if !out.status.success() {
-        return Err(format!("scripts/redis {what} failed").into());
-    }
-    Ok(String::from_utf8(out.stdout)?)
-}
-
 /// Shards of the store.
 pub(crate) const SHARDS: usize = 256;
 
-/// A member's name is the address that it listens on, and behind a space its version and its start.
-const LEADERS: &str = "SELECT lease.shard, split_part(node.name, ' ', 1) \
+/// A member's name is the address that it listens on.
+const LEADERS: &str = "SELECT lease.shard, node.name \
      FROM lease LEFT JOIN node ON node.run = lease.run";
 
 /// The leader of each shard by its name, which is the address that it listens on; `None` where nobody
@@ -225,7 +197,7 @@ pub(crate) async fn leads(
 
 /// Whether a node of this name is a member.
 pub(crate) async fn is_member(client: &Client, name: &str) -> Result<bool, Box<dyn Error>> {
-    let sql = "SELECT 1 FROM node WHERE split_part(name, ' ', 1) = $1 LIMIT 1";
+    let sql = "SELECT 1 FROM node WHERE name = $1 LIMIT 1";
     let found = client.query_opt(sql, &[&name]).await?;
     Ok(found.is_some())
 }

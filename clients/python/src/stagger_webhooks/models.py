@@ -929,7 +929,7 @@ class _NodeRequired(TypedDict):
     draining: bool
     # Whether it is the node that answers.
     is_this: bool
-    # When the node that answers received its last heartbeat.
+    # The time at which the node that answers received its last heartbeat.
     last_seen_at: Timestamp
     # The address on which it listens.
     name: str
@@ -942,7 +942,7 @@ class _NodeRequired(TypedDict):
 class Node(_NodeRequired, total=False):
     """A node that works on the store."""
 
-    # When it was started, by its own clock.
+    # The time at which it was started, by its own clock.
     started_at: Optional[Timestamp]
     # The version of its release; nothing of a release that does not tell it.
     version: Optional[str]
@@ -965,7 +965,7 @@ class _OperatorRequired(TypedDict):
 class Operator(_OperatorRequired, total=False):
     """A person with a key of their own."""
 
-    # When the key was used last at this node, since it began.
+    # The time of the last use of the key at this node, since it began.
     last_seen: Optional[Timestamp]
 
 

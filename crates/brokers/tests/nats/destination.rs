@@ -32,7 +32,7 @@ pub(crate) async fn send(sender: &Sender, endpoint: &Endpoint, payload: &str) ->
     sender.send(endpoint, &message(7), Bytes::from(payload.to_owned()), 1).await
 }
 
-fn core(endpoint: &mut Endpoint) {
+pub(crate) fn core(endpoint: &mut Endpoint) {
     if let Some(EndpointDestination::Nats(nats)) = &mut endpoint.destination {
         nats.jetstream = false;
     }

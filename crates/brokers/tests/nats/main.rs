@@ -2,8 +2,11 @@
 //! with a note.
 #![cfg(feature = "nats")]
 
+mod accounts;
+mod certificates;
 mod destination;
 mod guard;
+mod jwt;
 mod server;
 #[path = "../shared/mod.rs"]
 mod shared;

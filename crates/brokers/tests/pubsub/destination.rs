@@ -13,7 +13,7 @@ use crate::shared::{message, sender};
 
 const TOPIC: &str = "/v1/projects/shop/topics/orders:publish";
 
-fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
+pub(crate) fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
     let ordering_key = Some("{event.type}".to_owned());
     Endpoint {
         destination: Some(EndpointDestination::PubSub(PubSubDestination { ordering_key })),
@@ -29,7 +29,7 @@ fn endpoint(url: &str, auth: Option<EndpointAuth>) -> Endpoint {
     }
 }
 
-async fn send(to: &Endpoint) -> AttemptAnswer {
+pub(crate) async fn send(to: &Endpoint) -> AttemptAnswer {
     sender(true).send(to, &message(7), Bytes::from_static(b"{\"a\":1}"), 1).await
 }
 

@@ -3,6 +3,7 @@
 mod command;
 mod completions;
 mod dispatcher;
+mod event_types;
 #[cfg(test)]
 mod examples_test;
 mod exec;
@@ -21,6 +22,9 @@ mod webhooks;
 pub(crate) use command::{Command, DemoFlags, Flags};
 pub(crate) use completions::{CompletedShell, CompletionsFlags, ManFlags, preset};
 pub(crate) use dispatcher::{ServeFlags, StoreCommand, StoreFlags};
+pub(crate) use event_types::{
+    EventTypeFlags, EventTypeUpdateFlags, EventTypesCommand, NewEventTypeFlags,
+};
 pub(crate) use exec::{Attempts, ExecFlags, PolicyFlags, StdinMode};
 pub(crate) use http::{ContinueAt, HttpFlags, HttpFormat, Statuses};
 pub(crate) use new_policies::{

@@ -7,7 +7,7 @@ use clap::{Args, ValueHint};
 use stagger_core::{Ratio, Span};
 use stagger_replay::{OutageThresholds, RetryRule, Stamp, StatedOutage};
 
-/// What is known besides the log, and what counts in it.
+/// The facts that are known besides the log, and the lines of it that count.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayFlags {
     /// State a fault, because a log shows only what came of it: 2026-01-31T22:10:00Z+5s:hung, or a span
@@ -15,7 +15,7 @@ pub(crate) struct ReplayFlags {
     #[arg(long, value_name = "FROM+LASTS[:KIND]", requires = "from_log", value_parser = outage)]
     pub(crate) outage: Vec<StatedOutage>,
 
-    /// How retries are told without numbers and ids: by client and request, or not at all [guess]
+    /// The rule that tells retries without numbers and ids: by client and request, or not at all [guess]
     #[arg(long, value_name = "RULE", requires = "from_log", value_parser = retries())]
     pub(crate) retries: Option<RetryRule>,
 
@@ -35,7 +35,7 @@ pub(crate) struct ReplayFlags {
     #[arg(long, value_name = "POINTS", requires = "from_log", value_parser = points)]
     pub(crate) sustained_share: Option<Ratio>,
 
-    /// How many times as long as usual attempts take in a slow stretch [4]
+    /// The factor by which attempts in a slow stretch take longer than usual [4]
     #[arg(long, value_name = "TIMES", requires = "from_log", value_parser = times)]
     pub(crate) slow_factor: Option<Ratio>,
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use stagger_core::Span;
 
+use super::event_types::EventTypesCommand;
 use super::exec::time;
 
 /// The end of its help.
@@ -18,6 +19,7 @@ Examples:
   stagger webhooks replay --state dead --since 2026-11-28T06:00:00Z
   stagger webhooks export --output shop.jsonl   all messages with their deliveries and attempts
   stagger webhooks keys create billing --scope messages:write
+  stagger webhooks event-types create invoice.paid --schema invoice.schema.json
 
 The key comes from the file of --key-file, from the variable STAGGER_KEY, or from
 stagger-data/admin.key. The variables STAGGER_URL and STAGGER_APP stand for --url and --app.
@@ -127,6 +129,14 @@ pub(crate) enum WebhooksCommand {
         #[command(subcommand)]
         command: KeysCommand,
     },
+    /// Make, list, change and delete the event types of the catalogue, each with a JSON Schema of its payloads
+    #[command(
+        after_help = "Examples:\n  stagger webhooks event-types create invoice.paid --schema invoice.schema.json\n  stagger webhooks event-types list"
+    )]
+    EventTypes {
+        #[command(subcommand)]
+        command: EventTypesCommand,
+    },
 }
 
 /// A command for API keys, which takes the key of an admin.
@@ -155,8 +165,8 @@ pub(crate) enum KeysCommand {
 pub(crate) struct NewKeyFlags {
     /// The name, for people and for the audit log
     pub(crate) name: String,
-    /// What the key may do, with commas between them: admin, or some of applications:read, applications:write,
-    /// audit:read, deliveries:write, endpoints:read, endpoints:write, event_types:read, event_types:write,
+    /// The permissions of the key, with commas between them: admin, or some of applications:read,
+    /// applications:write, audit:read, deliveries:write, endpoints:read, endpoints:write, event_types:read, event_types:write,
     /// messages:read and messages:write
     #[arg(long = "scope", value_name = "SCOPES", value_delimiter = ',', required = true)]
     pub(crate) scopes: Vec<String>,

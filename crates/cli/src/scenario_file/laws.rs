@@ -45,7 +45,7 @@ const CRITICALITIES: [(&str, Criticality); 4] = [
     ("sheddable", Criticality::Sheddable),
 ];
 
-/// How much the calls of a table matter.
+/// The importance of the calls of a table.
 pub(super) fn criticality(table: &Reader<'_, '_>) -> Result<Criticality, Flaw> {
     Ok(table.word("criticality", &CRITICALITIES)?.unwrap_or_default())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// Every command, and those below it.
-pub(crate) const COMMANDS: [&str; 37] = [
+pub(crate) const COMMANDS: [&str; 45] = [
     "demo",
     "storm",
     "tune",
@@ -30,6 +30,14 @@ pub(crate) const COMMANDS: [&str; 37] = [
     "webhooks keys create",
     "webhooks keys list",
     "webhooks keys delete",
+    "webhooks event-types",
+    "webhooks event-types create",
+    "webhooks event-types list",
+    "webhooks event-types get",
+    "webhooks event-types update",
+    "webhooks event-types archive",
+    "webhooks event-types unarchive",
+    "webhooks event-types delete",
     "listen",
     "store",
     "store backup",

@@ -64,6 +64,10 @@ fn judge(fixture: &Fixture, example: &Example) -> Result<(), String> {
         Some(_) => format!("stagger webhooks keys delete {}", processes::api_key(fixture)?),
         None => command,
     };
+    if command.starts_with("stagger webhooks event-types ") && !command.contains(" create ") {
+        // Only an event type that is there can be listed, changed and deleted.
+        fixture.play("stagger webhooks event-types create invoice.paid");
+    }
     if command.starts_with("stagger demo") {
         let printed = processes::demo(fixture, &command)?;
         return match example.shown.is_empty() {

@@ -96,6 +96,7 @@ impl Fixture {
 
     fn fill(&self) {
         self.write("order.json", "{\"bolts\": 1}");
+        self.write("invoice.schema.json", "{\"type\": \"object\"}");
         self.write("dispatcher.toml", "retention = '7d'\n");
         self.write("routes.toml", ROUTES);
         self.write("policies/one.toml", WHOLE_POLICY);

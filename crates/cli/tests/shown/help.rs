@@ -7,7 +7,7 @@ use crate::blocks::{Block, of_help};
 use crate::check::{Unplayed, play_all};
 
 /// Every command, and those below it; the first is the program itself.
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 44] = [
     "",
     "demo",
     "storm",
@@ -31,6 +31,14 @@ const COMMANDS: [&str; 36] = [
     "webhooks keys create",
     "webhooks keys list",
     "webhooks keys delete",
+    "webhooks event-types",
+    "webhooks event-types create",
+    "webhooks event-types list",
+    "webhooks event-types get",
+    "webhooks event-types update",
+    "webhooks event-types archive",
+    "webhooks event-types unarchive",
+    "webhooks event-types delete",
     "listen",
     "store",
     "store backup",

@@ -56,7 +56,7 @@ struct Followed {
 struct Loaded {
     version: Option<Version>,
     entries: Arc<[OperatorEntry]>,
-    /// When each key was used last.
+    /// The time of the last use of each key.
     seen: BTreeMap<KeyHash, Instant>,
 }
 

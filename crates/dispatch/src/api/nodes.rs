@@ -21,10 +21,10 @@ pub(super) struct NodeView {
     name: String,
     /// The version of its release; nothing of a release that does not tell it.
     version: Option<String>,
-    /// When it was started, by its own clock.
+    /// The time at which it was started, by its own clock.
     #[schema(value_type = Option<TimestampText>)]
     started_at: Option<Timestamp>,
-    /// When the node that answers received its last heartbeat.
+    /// The time at which the node that answers received its last heartbeat.
     #[schema(value_type = TimestampText)]
     last_seen_at: Timestamp,
     /// The shards of endpoints that it leads, of 256.

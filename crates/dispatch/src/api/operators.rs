@@ -19,7 +19,7 @@ pub(super) struct OperatorView {
     name: String,
     /// The permissions.
     role: RoleText,
-    /// When the key was used last at this node, since it began.
+    /// The time of the last use of the key at this node, since it began.
     #[schema(value_type = Option<TimestampText>)]
     last_seen: Option<Timestamp>,
 }

@@ -40,7 +40,7 @@ pub(super) struct OperatorEvents {
     exhausted: ExhaustedAlerts<ExhaustedDelivery>,
 }
 
-/// What a change of an endpoint's state leads to.
+/// The consequences of a change of an endpoint's state.
 #[derive(Debug)]
 pub(super) struct OperatorNotice {
     /// The message that is stored with the change.

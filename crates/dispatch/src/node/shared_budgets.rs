@@ -13,9 +13,9 @@ use stagger::{Clock, Instant, Policy, Rate, Ratio, Span, TokioTime, Verdict, bud
 use stagger_redis::{SharedLedger, SharedLedgers, SharedOptions, SharedStore};
 use stagger_scheduler::Launch;
 use stagger_scheduler::model::{ApplicationId, EndpointId, EventValidation, MessageId};
+use stagger_store::NodeIdentity;
 
 use super::directory::Directory;
-use super::fleet::NodeName;
 use crate::Error;
 
 /// One budget of retries for each destination (scheme, host and port), in Redis or Valkey.
@@ -166,9 +166,9 @@ impl NodeOptions {
     }
 
     /// The name of this node, which was started at `now`.
-    pub(super) fn name(&self, now: Instant) -> NodeName {
+    pub(super) fn name(&self, now: Instant) -> NodeIdentity {
         let address = self.address.map(|address| address.to_string());
-        NodeName {
+        NodeIdentity {
             address: address.unwrap_or_else(|| "unnamed".to_owned()),
             version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             started_at: Some(now),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stagger_sender::Sender;
-use stagger_store::{ClusterHandle, DeliveryStore, Fence};
+use stagger_store::{ClusterHandle, DeliveryStore, Fence, NodeIdentity};
 use tokio::sync::{mpsc, watch};
 
 use super::NodeOptions;
@@ -11,7 +11,7 @@ use super::attempt::{AttemptRunner, PayloadCache};
 use super::clock::EngineClock;
 use super::directory::Directory;
 use super::fleet::{
-    CommandExecutor, FleetLinks, FleetView, Leadership, NodeName, SettingsSync, ShardMover, Work,
+    CommandExecutor, FleetLinks, FleetView, Leadership, SettingsSync, ShardMover, Work,
 };
 use super::health::NodeHealth;
 use super::installation::Installation;
@@ -97,7 +97,7 @@ struct NodeBuilder<'o> {
     view: Arc<FleetView>,
     notifications: Arc<PendingNotifications>,
     lost: watch::Sender<Option<Fence>>,
-    name: NodeName,
+    name: NodeIdentity,
 }
 
 impl<'o> NodeBuilder<'o> {
@@ -298,7 +298,7 @@ impl<'o> NodeBuilder<'o> {
             health: Arc::clone(&self.health),
             inbox: self.inbox.clone(),
             clock: self.clock,
-            name: self.name.to_string(),
+            name: self.name.clone(),
             lease: self.options.lease,
         }
     }

@@ -9,12 +9,12 @@ use stagger::breaker::StateKind;
 use stagger::{Instant, Span};
 use stagger_scheduler::QueueView;
 use stagger_scheduler::model::{DeliveryState, EndpointId};
-use stagger_store::{ClusterHandle, DeliveryStore, Shards};
+use stagger_store::{ClusterHandle, DeliveryStore, NodeIdentity, Shards};
 
 use super::attempt::PayloadCache;
 use super::clock::EngineClock;
 use super::directory::Directory;
-use super::fleet::{FleetView, Leadership, NodeInfo, NodeName};
+use super::fleet::{FleetView, Leadership, NodeInfo};
 use super::health::NodeHealth;
 use super::scheduler_state::{Inbox, SchedulerState};
 use crate::Error;
@@ -37,7 +37,7 @@ pub(super) struct NodeStatus {
     pub(super) inbox: Inbox,
     pub(super) clock: EngineClock,
     pub(super) max_open: usize,
-    pub(super) name: NodeName,
+    pub(super) name: NodeIdentity,
 }
 
 impl NodeStatus {

@@ -64,7 +64,7 @@ impl Drop for MetricsExport {
     }
 }
 
-/// Where and how often metrics are sent.
+/// The receiver of the metrics, and the time between two sendings.
 #[derive(Clone, Debug)]
 struct ExportSettings {
     url: Uri,

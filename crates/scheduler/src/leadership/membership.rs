@@ -91,14 +91,32 @@ pub struct ClusterView {
 pub struct ClusterMember {
     /// Its membership.
     pub fence: Fence,
-    /// Its name, for people.
-    pub name: String,
+    /// Its node, for people.
+    pub node: NodeIdentity,
     /// The number of its heartbeats.
     pub heartbeat: u64,
     /// Whether it is leaving, and wants no more shards.
     pub leaving: bool,
     /// The shards that it leads.
     pub shards: Shards,
+}
+
+/// A node as people know it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeIdentity {
+    /// The address on which it listens.
+    pub address: String,
+    /// The version of its release; none of a release that does not tell it.
+    pub version: Option<String>,
+    /// The time at which it was started, by its own clock.
+    pub started_at: Option<Instant>,
+}
+
+impl From<&str> for NodeIdentity {
+    /// A node of which only the address is known.
+    fn from(address: &str) -> Self {
+        Self { address: address.to_owned(), ..Self::default() }
+    }
 }
 
 /// Heartbeats in a lease: enough that losing one or two does no harm.
@@ -125,8 +143,8 @@ const MOST_A_LOOK: u64 = 2;
 /// use stagger_scheduler::leadership::{Membership, Actions};
 /// use stagger_scheduler::leadership::{Fence, ClusterMember, ClusterView, Shards};
 /// let mut membership = Membership::new(Span::from_secs(10));
-/// let name = "a".to_owned();
-/// let own = ClusterMember { fence: Fence(1), name, heartbeat: 1, leaving: false, shards: Shards::NONE };
+/// let node = "10.0.0.7:8080".into();
+/// let own = ClusterMember { fence: Fence(1), node, heartbeat: 1, leaving: false, shards: Shards::NONE };
 /// let view = ClusterView { members: vec![own], free: Shards::ALL, ..ClusterView::default() };
 /// let actions = membership.on_cluster_view(Instant::ORIGIN, Fence(1), &view);
 /// assert_eq!(actions, Actions { acquire: 256, ..Actions::default() });

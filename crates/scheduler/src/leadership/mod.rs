@@ -74,5 +74,5 @@ mod shard;
 #[cfg(test)]
 mod simulation_test;
 
-pub use membership::{Actions, ClusterMember, ClusterView, Fence, Membership};
+pub use membership::{Actions, ClusterMember, ClusterView, Fence, Membership, NodeIdentity};
 pub use shard::{ShardId, Shards};

@@ -270,7 +270,7 @@ mod tests {
     async fn only_what_is_as_the_caller_expects_is_stored_at_once() {
         let Some(store) = ScratchSchema::new().await else { return };
         furnish(&*store).await;
-        let fence = store.join("ann").await.unwrap().fence;
+        let fence = store.join(&"ann".into()).await.unwrap().fence;
         let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
         let settings_version = store.changes_since(0).await.unwrap().to;
         let chosen = |fence, settings_version| {

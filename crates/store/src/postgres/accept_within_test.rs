@@ -44,7 +44,7 @@ async fn what_is_committed_is_there_for_its_leader_and_what_is_rolled_back_is_no
     let Some(store) = furnished().await else { return };
     let version = version(&store).await;
     let mut client = store.schema.connect().await;
-    let mut joined = store.join("ann").await.unwrap();
+    let mut joined = store.join(&"ann".into()).await.unwrap();
     let shards = store.acquire(joined.fence, Shards::COUNT).await.unwrap();
     for (n, commits) in [(1, true), (2, false)] {
         let mut caller = client.transaction().await.unwrap();

@@ -23,9 +23,10 @@ const MIGRATIONS: [&str; VERSION as usize] = [
     include_str!("migrations/5.sql"),
     include_str!("migrations/6.sql"),
     include_str!("migrations/7.sql"),
+    include_str!("migrations/8.sql"),
 ];
 /// The version that this release writes.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 /// The table that records the migrations.
 const RECORD: &str = "CREATE TABLE migration (version integer PRIMARY KEY, checksum text NOT NULL, \
                       applied_at timestamptz NOT NULL DEFAULT now())";
@@ -103,7 +104,7 @@ async fn steps(whole: &Transaction<'_>) -> Result<u32, DbError> {
         VERSION => return Ok(from),
         // Version 1 has no arrivals.
         1 => lock_tables(whole, "delivery, message").await?,
-        _ => lock_tables(whole, "delivery, arrival, message").await?,
+        _ => lock_tables(whole, "delivery, arrival, message, node").await?,
     }
     for (version, step) in (1..).zip(MIGRATIONS).filter(|(version, _)| *version > from) {
         whole.batch_execute(step).await?;
@@ -295,9 +296,9 @@ mod tests {
     async fn a_database_of_a_later_release_is_refused() {
         let Some(schema) = TestSchema::new().await else { return };
         drop(schema.open().await);
-        schema.run("INSERT INTO migration VALUES (8, 'of a later release')").await;
+        schema.run("INSERT INTO migration VALUES (9, 'of a later release')").await;
         let refused = refusal(&schema).await;
-        assert!(refused.contains("version 8, but this release supports at most 7"), "{refused}");
+        assert!(refused.contains("version 9, but this release supports at most 8"), "{refused}");
         assert!(migrate_postgres(&schema.address()).await.is_err());
     }
 

@@ -84,7 +84,7 @@ async fn a_pgbouncer_is_refused_unless_it_pools_sessions() {
         let store = pooler.open().await.unwrap();
         furnish(&store).await;
         // Each connection: that of the store, that of the membership, and that of notifications.
-        let mut joined = store.join("ann").await.unwrap();
+        let mut joined = store.join(&"ann".into()).await.unwrap();
         store.notify(Notification::Members).await;
         let told = timeout(Duration::from_secs(30), joined.notifications.recv()).await.unwrap();
         assert_eq!(told, Some(Notification::Members));

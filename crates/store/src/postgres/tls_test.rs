@@ -46,7 +46,7 @@ async fn the_certificate_is_checked_against_the_roots_and_the_name() {
         let store = open(&url("localhost", mode, &roots)).await.unwrap();
         furnish(&store).await;
         // Each wire: that of the store, that of membership, and that of hints.
-        let mut joined = store.join("ann").await.unwrap();
+        let mut joined = store.join(&"ann".into()).await.unwrap();
         store.notify(Notification::Members).await;
         let told = timeout(Duration::from_secs(30), joined.notifications.recv()).await.unwrap();
         assert_eq!(told, Some(Notification::Members), "{mode}");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use stagger::{Instant, Span};
 use stagger_scheduler::model::DeliveryState::{Delivered, Pending};
 use tokio::time::timeout;
 use tokio_postgres::Client;
@@ -14,8 +15,8 @@ use super::test_schema::TestSchema;
 use super::{PostgresOptions, PostgresStore, check_postgres};
 use crate::testing::fixture::{app, application, at, endpoint, ep, msg, setting, settled};
 use crate::{
-    Cluster, ClusterAccept, DeliveryStore, DocumentKind, EncryptionKeys, Fence, ShardId, Shards,
-    document,
+    Cluster, ClusterAccept, DeliveryStore, DocumentKind, EncryptionKeys, Fence, NodeIdentity,
+    ShardId, Shards, document,
 };
 
 /// A schema as version 1 made it, with a run, an application, an endpoint, and messages that the old
@@ -71,13 +72,13 @@ async fn deliveries_of_version_1_are_led_and_settled() {
     let Some((schema, _client)) = old().await else { return };
     let refused = PostgresStore::open(&schema.address(), PostgresOptions::default()).await;
     let refused = refused.unwrap_err().to_string();
-    assert!(refused.contains("version 1, but this release needs 7"), "{refused}");
+    assert!(refused.contains("version 1, but this release needs 8"), "{refused}");
     let options = PostgresOptions { migrate: true, ..PostgresOptions::default() };
     let store = PostgresStore::open(&schema.address(), options).await.unwrap();
     let health = check_postgres(&schema.address()).await.unwrap();
     assert_eq!((health.version, health.messages, health.deliveries.of(Pending)), (VERSION, 3, 3));
     // An earlier run cannot write any more, whatever its name.
-    let fence = store.join("ann").await.unwrap().fence;
+    let fence = store.join(&"ann".into()).await.unwrap().fence;
     assert!(fence > Fence(8), "the next number, and random bits");
     assert!(store.settle(Fence(7), Vec::new()).await.unwrap_err().is_conflict());
     let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
@@ -195,6 +196,31 @@ async fn a_migration_ends_no_transaction_of_a_node() {
     client.batch_execute("UPDATE delivery SET attempts = attempts; COMMIT").await.unwrap();
     assert_eq!(migrating.await.unwrap().unwrap(), 3);
     check_postgres(&schema.address()).await.unwrap();
+}
+
+/// A name of version 7 has the address, the version and the start of its node, or is the address of an earlier release.
+#[tokio::test]
+async fn nodes_of_version_7_are_shown_with_their_version_and_start() {
+    let Some(schema) = TestSchema::new().await else { return };
+    let client = schema.connect().await;
+    client.batch_execute(&steps_until(7)).await.unwrap();
+    let old = "INSERT INTO node (run, name, slot, beat, leaving) VALUES \
+               (1, '10.0.0.7:8080 0.4.0 2026-11-28T06:00:00.250Z', 0, 1, false), \
+               (2, '10.0.0.8:8080', 1, 1, false), (3, 'a b c', 2, 1, false)";
+    client.batch_execute(old).await.unwrap();
+    assert_eq!(migrate_postgres(&schema.address()).await.unwrap(), 7);
+    let store = schema.open().await;
+    let view = store.heartbeat(Fence(1), false).await.unwrap();
+    let started_at = Instant::ORIGIN + Span::from_millis(1_795_845_600_250);
+    let (address, version) = ("10.0.0.7:8080".to_owned(), Some("0.4.0".to_owned()));
+    let first = NodeIdentity { address, version, started_at: Some(started_at) };
+    let nodes: Vec<_> = view.members.into_iter().map(|it| it.node).collect();
+    assert_eq!(nodes, [first, "10.0.0.8:8080".into(), "a b c".into()]);
+    // A node of version 7 that joins now, by its own statement.
+    let late = "INSERT INTO node (run, name, slot, beat, leaving) VALUES (4, 'late', 3, 0, false)";
+    client.batch_execute(late).await.unwrap();
+    let members = store.heartbeat(Fence(1), false).await.unwrap().members;
+    assert_eq!(members[3].node, "late".into());
 }
 
 /// Nodes of version 6 refuse kinds of changes that they do not know, and read all settings anew where a number is missing.

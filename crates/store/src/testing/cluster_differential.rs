@@ -232,7 +232,8 @@ impl<'s> Side<'s> {
         let cluster = self.cluster();
         match step {
             ClusterStep::Join => {
-                let joined = cluster.join(&format!("node {}", self.members.len())).await.unwrap();
+                let node = format!("node {}", self.members.len());
+                let joined = cluster.join(&node.as_str().into()).await.unwrap();
                 self.members.push(joined.fence);
                 answer(Ok(joined.fence))
             }

@@ -16,8 +16,8 @@ use super::shared_memory::SharedMemoryStore;
 use crate::{
     Accepted, Arrival, AuditEntry, ChangeLog, Cluster, ClusterAccept, ClusterView, Cursor,
     DeliveryCounts, DeliveryFilter, DeliveryStore, DocumentKey, EndpointCommand, Error, Fence,
-    Joined, Lead, ListPage, MessageFilter, Notification, PageRequest, Pruned, ReplayRequest,
-    SettingDocument, SettingWrite, Settlement, Shards,
+    Joined, Lead, ListPage, MessageFilter, NodeIdentity, Notification, PageRequest, Pruned,
+    ReplayRequest, SettingDocument, SettingWrite, Settlement, Shards,
 };
 
 /// The store of one node, over a link that can have a fault.
@@ -312,8 +312,8 @@ impl DeliveryStore for FaultyStore {
 
 #[async_trait]
 impl Cluster for FaultyStore {
-    async fn join(&self, name: &str) -> Result<Joined, Error> {
-        let joined = self.link.call(Doubt::Fails, self.store.join(name)).await?;
+    async fn join(&self, node: &NodeIdentity) -> Result<Joined, Error> {
+        let joined = self.link.call(Doubt::Fails, self.store.join(node)).await?;
         if self.link.now() == Some(LinkFault::JoinUnanswered) {
             self.link.whole().await;
         }
@@ -491,8 +491,8 @@ mod tests {
     async fn an_unanswered_call_has_taken_effect() {
         let store = FaultyStore::shared();
         furnish(&store).await;
-        let (ann, other) = (store.join("ann").await.unwrap().fence, store.handle());
-        let bob = other.join("bob").await.unwrap().fence;
+        let (ann, other) = (store.join(&"ann".into()).await.unwrap().fence, store.handle());
+        let bob = other.join(&"bob".into()).await.unwrap().fence;
         store.cut(LinkFault::Unanswered);
         assert!(store.heartbeat(ann, false).await.unwrap_err().is_unavailable());
         assert_eq!(other.heartbeat(bob, false).await.unwrap().members[0].heartbeat, 1);
@@ -515,8 +515,8 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         };
-        let mut to_ann = ann.join("ann").await.unwrap().notifications;
-        let mut to_bob = bob.join("bob").await.unwrap().notifications;
+        let mut to_ann = ann.join(&"ann".into()).await.unwrap().notifications;
+        let mut to_bob = bob.join(&"bob".into()).await.unwrap().notifications;
         ann.cut(LinkFault::Silent);
         ann.notify(Notification::Members).await;
         bob.notify(Notification::Settings).await;

@@ -16,7 +16,7 @@ async fn joined() -> (Arc<dyn DeliveryStore>, ClusterHandle, Joined) {
     let store: Arc<dyn DeliveryStore> = Arc::new(MemoryStore::default());
     furnish(&*store).await;
     let cluster = ClusterHandle::of(&store);
-    let joined = cluster.join("ann").await.unwrap();
+    let joined = cluster.join(&"ann".into()).await.unwrap();
     (store, cluster, joined)
 }
 
@@ -41,11 +41,11 @@ async fn the_only_node_leads_everything_from_the_start_and_sends_no_heartbeats()
 #[tokio::test]
 async fn a_node_whose_store_another_run_has_taken_over_cannot_join_again() {
     let (store, cluster, first) = joined().await;
-    let second = ClusterHandle::of(&store).join("bob").await.unwrap();
+    let second = ClusterHandle::of(&store).join(&"bob".into()).await.unwrap();
     assert!(second.fence > first.fence);
     let refused = cluster.settle_as_leader(first.fence, vec![Settlement::default()]).await;
     assert!(refused.unwrap_err().is_conflict());
-    assert!(cluster.rejoin("ann", first.fence).await.unwrap_err().is_conflict());
+    assert!(cluster.rejoin(&"ann".into(), first.fence).await.unwrap_err().is_conflict());
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ impl Upstream {
         if self.arrive() { Ok(()) } else { pending().await }
     }
 
-    /// When attempts arrived, from the first on.
+    /// The times at which attempts arrived, from the first on.
     pub(super) fn arrivals(&self) -> Vec<Duration> {
         let arrivals = self.arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         arrivals.iter().map(|at| *at - arrivals[0]).collect()

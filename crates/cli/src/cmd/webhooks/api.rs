@@ -140,6 +140,10 @@ impl Api {
         self.call(Method::POST, path, Some(body), None).await
     }
 
+    pub(super) async fn put(&self, path: &str, body: String) -> Result<Value, Failure> {
+        self.call(Method::PUT, path, Some(body), None).await
+    }
+
     pub(super) async fn delete(&self, path: &str) -> Result<Value, Failure> {
         self.call(Method::DELETE, path, None, None).await
     }

@@ -10,7 +10,7 @@ use stagger_dispatch::sender::os_bytes;
 use tokio::runtime::Builder;
 
 use super::api::{Api, Failure, encoded, items, wrong};
-use super::{export, keys, page, tail};
+use super::{event_types, export, keys, page, tail};
 use crate::flags::{
     CreateFlags, DeliveryFilterFlags, ListFlags, ListKind, NewKind, WebhooksCommand, WebhooksFlags,
     WebhooksFormat,
@@ -57,6 +57,9 @@ async fn act(flags: &WebhooksFlags) -> Result<String, Failure> {
             tail::tail(&api, format, *time).await.map(|()| String::new())
         }
         WebhooksCommand::Export(flags) => export::export(&api, flags).await,
+        WebhooksCommand::EventTypes { command } => {
+            event_types::event_types(&api, command, format).await
+        }
         WebhooksCommand::Keys { command } => keys::keys(&api, command, format).await,
         WebhooksCommand::Replay { ids, filter } => {
             let count = replay(&api, ids, filter).await?;

@@ -13,7 +13,7 @@ use crate::streams;
 /// Messages of one request: at most some 20 MiB of answer, which is held in memory.
 const PAGE: u32 = 50;
 
-/// Where the lines go.
+/// The place that the lines go to.
 enum Sink {
     Output,
     File(File),

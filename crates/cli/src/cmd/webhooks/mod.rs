@@ -5,6 +5,7 @@
 
 mod api;
 mod command;
+mod event_types;
 mod export;
 mod forward;
 mod keys;

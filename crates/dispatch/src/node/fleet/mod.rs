@@ -21,7 +21,6 @@ mod work;
 
 pub(super) use leadership::{FleetView, LeadGuard, Leadership, recover};
 pub use node_list::NodeInfo;
-pub(super) use node_list::NodeName;
 pub(super) use settings_sync::SettingsSync;
 pub(super) use shard_mover::{FleetLinks, ShardMover};
 pub(super) use task::{join, run};

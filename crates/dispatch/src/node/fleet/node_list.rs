@@ -1,12 +1,9 @@
 //! The nodes that work on the store, for people: their names, versions and shards.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use stagger::Instant;
-use stagger_store::{ClusterMember, ClusterView, Fence};
-use stagger_text::Timestamp;
+use stagger_store::{ClusterMember, ClusterView, Fence, NodeIdentity};
 
 /// A node of the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,40 +24,6 @@ pub struct NodeInfo {
     pub draining: bool,
     /// Whether it is the node that answers.
     pub is_this: bool,
-}
-
-/// The name under which a node joins: its address, version and start. People read it in the database too.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::node) struct NodeName {
-    pub(in crate::node) address: String,
-    pub(in crate::node) version: Option<String>,
-    pub(in crate::node) started_at: Option<Instant>,
-}
-
-impl fmt::Display for NodeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.address)?;
-        match (&self.version, self.started_at) {
-            (Some(version), Some(at)) => write!(f, " {version} {}", Timestamp(at)),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl FromStr for NodeName {
-    type Err = std::convert::Infallible;
-
-    /// The name of a node of an earlier release is its address.
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let words: Vec<_> = text.split(' ').collect();
-        if let [address, version, at] = words[..]
-            && let Ok(Timestamp(at)) = at.parse()
-        {
-            let (version, started_at) = (Some(version.to_owned()), Some(at));
-            return Ok(Self { address: address.to_owned(), version, started_at });
-        }
-        Ok(Self { address: text.to_owned(), version: None, started_at: None })
-    }
 }
 
 /// The members of the cluster, and when each was seen last by the clock of this node.
@@ -91,7 +54,7 @@ impl SeenMembers {
 
 impl NodeInfo {
     fn other(member: &ClusterMember, last_seen_at: Instant) -> Self {
-        let Ok(NodeName { address: name, version, started_at }) = member.name.parse();
+        let NodeIdentity { address: name, version, started_at } = member.node.clone();
         let (run, shards, draining) = (member.fence.0, member.shards.len(), member.leaving);
         Self { run, name, version, started_at, last_seen_at, shards, draining, is_this: false }
     }
@@ -109,21 +72,14 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_read_as_it_was_written() {
-        let (version, started_at) = (Some("0.4.0".to_owned()), Some(at(1_700_000_000)));
-        let name = NodeName { address: "10.0.0.7:8080".into(), version, started_at };
-        assert_eq!(name.to_string().parse(), Ok(name));
-        for earlier in ["10.0.0.7:8080", "unnamed", "a b c", ""] {
-            let read: NodeName = earlier.parse().unwrap();
-            assert_eq!((read.to_string(), read.version), (earlier.to_owned(), None));
-        }
-    }
-
-    #[test]
     fn a_member_is_seen_when_its_heartbeat_counter_moves() {
         let member = |fence, heartbeat| ClusterMember {
             fence: Fence(fence),
-            name: format!("10.0.0.{fence}:80 0.4.0 1970-01-01T00:00:01.000Z"),
+            node: NodeIdentity {
+                address: format!("10.0.0.{fence}:80"),
+                version: Some("0.4.0".to_owned()),
+                started_at: Some(at(1)),
+            },
             heartbeat,
             leaving: fence == 3,
             shards: Shards::ALL,

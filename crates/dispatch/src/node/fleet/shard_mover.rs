@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stagger::{Sleep, Span, TokioTime};
 use stagger_scheduler::model::{Delivery, EndpointId};
 use stagger_store::{
-    ClusterHandle, DeliveryStore, Fence, Notification, ShardId, Shards, StoreBackoff,
+    ClusterHandle, DeliveryStore, Fence, NodeIdentity, Notification, ShardId, Shards, StoreBackoff,
 };
 use tokio::sync::watch;
 
@@ -186,6 +186,6 @@ pub(in crate::node) struct FleetLinks {
     pub(in crate::node) inbox: Inbox,
     pub(in crate::node) clock: EngineClock,
     /// The name of the node, for people.
-    pub(in crate::node) name: String,
+    pub(in crate::node) name: NodeIdentity,
     pub(in crate::node) lease: Span,
 }

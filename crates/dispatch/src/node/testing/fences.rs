@@ -27,7 +27,7 @@ async fn filled<S: DeliveryStore>(store: S) -> S {
 
 async fn join(store: &FaultyStore) -> Fence {
     let cluster: &dyn Cluster = store.cluster().expect("it is shared");
-    cluster.join("a").await.unwrap().fence
+    cluster.join(&"a".into()).await.unwrap().fence
 }
 
 /// Hands over that a delivery is over.

@@ -98,7 +98,7 @@ impl EndpointForm {
         }))
     }
 
-    /// What a page shows again after an error: all that was typed except secrets. The name of a secret header stays, without
+    /// The form as a page shows it again after an error: all that was typed except secrets. The name of a secret header stays, without
     /// a colon, so that it is not saved without its value.
     pub(in crate::ui) fn without_secrets(mut self) -> Self {
         let line = |line: &str| match line.split_once(':') {

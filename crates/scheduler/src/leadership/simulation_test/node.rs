@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use stagger_core::{Instant, Span};
 
-use crate::leadership::{ClusterMember, ClusterView, Fence, Membership, ShardId, Shards};
+use crate::leadership::{
+    ClusterMember, ClusterView, Fence, Membership, NodeIdentity, ShardId, Shards,
+};
 
 /// A call of a node to the store.
 #[derive(Clone, Copy, Debug)]
@@ -206,9 +208,9 @@ impl StoreModel {
     pub(super) fn join(&mut self) -> Fence {
         self.last += 1;
         let fence = Fence(self.last);
-        let (name, shards) = (String::new(), Shards::NONE);
+        let (node, shards) = (NodeIdentity::default(), Shards::NONE);
         self.members
-            .insert(fence, ClusterMember { fence, name, heartbeat: 0, leaving: false, shards });
+            .insert(fence, ClusterMember { fence, node, heartbeat: 0, leaving: false, shards });
         fence
     }
 

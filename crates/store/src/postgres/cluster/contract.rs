@@ -13,14 +13,15 @@ use super::change_log;
 use super::members::{Acquire, EndMembership, Join, Release, heartbeat, load};
 use crate::{
     Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, DeliveryStore, EndpointCommand, Error,
-    Fence, Joined, Lead, Notification, ReplayRequest, SettingWrite, Settlement, Shards,
+    Fence, Joined, Lead, NodeIdentity, Notification, ReplayRequest, SettingWrite, Settlement,
+    Shards,
 };
 
 #[async_trait]
 impl Cluster for PostgresStore {
-    async fn join(&self, name: &str) -> Result<Joined, Error> {
+    async fn join(&self, node: &NodeIdentity) -> Result<Joined, Error> {
         let notifications = self.notifications.hear().await;
-        let (fence, slot) = self.membership.write(SELDOM, &Join(name)).await?;
+        let (fence, slot) = self.membership.write(SELDOM, &Join(node)).await?;
         self.writer.count_in(slot);
         self.memberships().insert(fence);
         Ok(Joined { fence, shards: Shards::NONE, heartbeats: true, notifications })

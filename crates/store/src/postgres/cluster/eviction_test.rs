@@ -66,7 +66,7 @@ async fn an_eviction_waits_for_what_is_being_settled() {
     let (ann, bob) =
         (open(&schema, Span::from_secs(100)).await, open(&schema, Span::from_secs(100)).await);
     furnish(&*ann).await;
-    let fence = ann.join("ann").await.unwrap().fence;
+    let fence = ann.join(&"ann".into()).await.unwrap().fence;
     accept(&ann, 1).await;
     let holder = hold(&schema).await;
     let settling = tokio::spawn({
@@ -98,7 +98,7 @@ async fn an_eviction_does_not_wait_for_long() {
     let (ann, bob) =
         (open(&schema, Span::from_secs(60)).await, open(&schema, Span::from_secs(1)).await);
     furnish(&*ann).await;
-    let fence = ann.join("ann").await.unwrap().fence;
+    let fence = ann.join(&"ann".into()).await.unwrap().fence;
     accept(&ann, 1).await;
     let holder = hold(&schema).await;
     let settling = tokio::spawn({
@@ -121,7 +121,7 @@ async fn heartbeats_do_not_wait_for_settlements() {
     let Some(schema) = TestSchema::new().await else { return };
     let ann = open(&schema, Span::from_secs(10)).await;
     furnish(&*ann).await;
-    let fence = ann.join("ann").await.unwrap().fence;
+    let fence = ann.join(&"ann".into()).await.unwrap().fence;
     accept(&ann, 1).await;
     let holder = hold(&schema).await;
     let settling = tokio::spawn({
@@ -146,7 +146,7 @@ async fn a_member_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     let ann = Arc::new(PostgresStore::open(&address, options).await.unwrap());
     let bob = open(&schema, lease).await;
     furnish(&*bob).await;
-    let fence = ann.join("ann").await.unwrap().fence;
+    let fence = ann.join(&"ann".into()).await.unwrap().fence;
     ann.acquire(fence, Shards::COUNT).await.unwrap();
     accept(&bob, 1).await;
     proxy.arm(CommitFault::Silence);
@@ -170,7 +170,7 @@ async fn a_member_cut_off_in_mid_transaction_is_evicted_within_the_lease() {
     };
     assert!(timeout(lease.into(), evict).await.expect("it takes a quarter of the lease"));
     assert_eq!(state(&bob).await, Pending);
-    let carl = bob.join("carl").await.unwrap().fence;
+    let carl = bob.join(&"carl".into()).await.unwrap().fence;
     assert_eq!(bob.acquire(carl, Shards::COUNT).await.unwrap(), Shards::ALL);
     settling.abort();
     check_postgres(&schema.address()).await.unwrap();
@@ -181,7 +181,8 @@ async fn two_nodes_that_take_at_once_share_no_shard() {
     let Some(schema) = TestSchema::new().await else { return };
     let (ann, bob) =
         (open(&schema, Span::from_secs(10)).await, open(&schema, Span::from_secs(10)).await);
-    let (a, b) = tokio::join!(ann.join("ann"), bob.join("bob"));
+    let (of_ann, of_bob) = ("ann".into(), "bob".into());
+    let (a, b) = tokio::join!(ann.join(&of_ann), bob.join(&of_bob));
     let (a, b) = (a.unwrap().fence, b.unwrap().fence);
     for most in [3, 60, 128, 256] {
         let (of_ann, of_bob) = tokio::join!(ann.acquire(a, most), bob.acquire(b, most));
@@ -204,7 +205,10 @@ async fn an_evicted_member_takes_no_arrival_from_the_new_leader() {
     let (ann, bob) =
         (open(&schema, Span::from_secs(10)).await, open(&schema, Span::from_secs(10)).await);
     furnish(&*ann).await;
-    let (a, b) = (ann.join("ann").await.unwrap().fence, bob.join("bob").await.unwrap().fence);
+    let (a, b) = (
+        ann.join(&"ann".into()).await.unwrap().fence,
+        bob.join(&"bob".into()).await.unwrap().fence,
+    );
     ann.acquire(a, Shards::COUNT).await.unwrap();
     accept(&ann, 1).await;
     let known = ann.arrivals(Shards::ALL, &[], 9).await.unwrap();
@@ -237,7 +241,7 @@ async fn calls_that_share_a_transaction_are_judged_one_by_one() {
     let Some(schema) = TestSchema::new().await else { return };
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
-    let fence = store.join("ann").await.unwrap().fence;
+    let fence = store.join(&"ann".into()).await.unwrap().fence;
     let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
     let settings_version = store.changes_since(0).await.unwrap().to;
     let (own, strange) = (Lead { fence, shards }, Lead { fence: Fence(99), shards });
@@ -281,7 +285,7 @@ async fn a_doubtful_write_that_was_stored_is_not_refused_later() {
     let Some(schema) = TestSchema::new().await else { return };
     let store = open(&schema, Span::from_secs(10)).await;
     furnish(&*store).await;
-    let fence = store.join("ann").await.unwrap().fence;
+    let fence = store.join(&"ann".into()).await.unwrap().fence;
     let shards = store.acquire(fence, Shards::COUNT).await.unwrap();
     let settings_version = store.changes_since(0).await.unwrap().to;
     let choice = Some(Choice { lead: Lead { fence, shards }, settings_version });
@@ -306,7 +310,10 @@ async fn each_member_counts_for_itself_in_the_slot_of_one_that_has_left() {
         (open(&schema, Span::from_secs(10)).await, open(&schema, Span::from_secs(10)).await);
     furnish(&*ann).await;
     for round in 0..5_u64 {
-        let (a, b) = (ann.join("ann").await.unwrap().fence, bob.join("bob").await.unwrap().fence);
+        let (a, b) = (
+            ann.join(&"ann".into()).await.unwrap().fence,
+            bob.join(&"bob".into()).await.unwrap().fence,
+        );
         for (n, store) in [(1, &ann), (2, &bob)] {
             let n = 10 * round + n;
             accept(store, n).await;
@@ -330,11 +337,11 @@ async fn a_database_that_lost_a_join_gave_its_fence_to_the_next_member() {
     let (store, client) = (schema.open().await, schema.connect().await);
     let earlier = "SELECT value FROM mark WHERE name = 'run'";
     let earlier = client.query_one(earlier, &[]).await.unwrap().get::<_, i64>(0);
-    let lost = store.join("ann").await.unwrap().fence;
+    let lost = store.join(&"ann".into()).await.unwrap().fence;
     client.batch_execute("DELETE FROM node").await.unwrap();
     let back = format!("UPDATE mark SET value = {earlier} WHERE name = 'run'");
     client.batch_execute(&back).await.unwrap();
-    let bob = store.join("bob").await.unwrap().fence;
+    let bob = store.join(&"bob".into()).await.unwrap().fence;
     assert_ne!(bob, lost);
     assert!(store.heartbeat(lost, false).await.unwrap_err().is_conflict());
     assert!(store.acquire(lost, 1).await.unwrap_err().is_conflict());

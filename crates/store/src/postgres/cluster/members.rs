@@ -12,14 +12,14 @@ use super::super::writer::{Change, Changes, CounterSlot, next_run};
 use super::super::{row, statement};
 use super::arrivals::ArrivalNumber;
 use crate::calls::run_ended;
-use crate::encoding::ALL;
-use crate::{ClusterMember, ClusterView, Error, Fence, Shards};
+use crate::encoding::{ALL, from_instant, instant};
+use crate::{ClusterMember, ClusterView, Error, Fence, NodeIdentity, Shards};
 
 /// The most members: each has its own counters, whose numbers have 16 bits.
 const SLOTS: i32 = 4000;
 
 /// A node becomes a member.
-pub(in super::super) struct Join<'n>(pub(in super::super) &'n str);
+pub(in super::super) struct Join<'n>(pub(in super::super) &'n NodeIdentity);
 
 impl Change for Join<'_> {
     type Done = (Fence, CounterSlot);
@@ -28,12 +28,14 @@ impl Change for Join<'_> {
         // Others that join wait here, so no two find the same slot free.
         let fence = next_run(changes).await?;
         statement::run(&changes.db, "DELETE FROM node WHERE slot < 0", &[]).await?;
-        let sql = "INSERT INTO node (run, name, slot, beat, leaving) \
-                   SELECT $1, $2, s::smallint, 0, false FROM generate_series(0, $3) AS s \
+        let sql = "INSERT INTO node (run, name, version, started_at, slot, beat, leaving) \
+                   SELECT $1, $2, $3, $4, s::smallint, 0, false FROM generate_series(0, $5) AS s \
                    WHERE NOT EXISTS (SELECT 1 FROM node WHERE slot = s) ORDER BY s LIMIT 1 \
                    RETURNING slot";
-        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
-            [&run(fence), &text(self.0), &(SLOTS - 1)];
+        let NodeIdentity { address, version, started_at } = self.0;
+        let (version, started_at) = (version.as_deref().map(text), started_at.map(from_instant));
+        let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 5] =
+            [&run(fence), &text(address), &version, &started_at, &(SLOTS - 1)];
         let row = statement::row(&changes.db, sql, &bound).await?;
         let row = row.ok_or_else(|| Error::busy("the store already has its most members"))?;
         Ok((fence, CounterSlot(Some(get(&row, 0)?))))
@@ -117,7 +119,8 @@ pub(in super::super) async fn heartbeat(
                (SELECT array_agg(l.shard) FROM lease l WHERE l.run = n.run), mine.run IS NOT NULL, \
                (SELECT array_agg(shard) FROM lease WHERE run IS NULL), \
                (SELECT value FROM mark WHERE name = 'news'), \
-               (SELECT (sum(pending) + sum(waiting))::bigint FROM tally WHERE endpoint = $3) \
+               (SELECT (sum(pending) + sum(waiting))::bigint FROM tally WHERE endpoint = $3), \
+               n.version, n.started_at \
                FROM node n LEFT JOIN mine ON mine.run = n.run WHERE n.slot >= 0 ORDER BY n.run";
     let bound: [&(dyn tokio_postgres::types::ToSql + Sync); 3] =
         [&run(fence), &leaving, ALL.as_uuid()];
@@ -138,7 +141,11 @@ pub(in super::super) async fn heartbeat(
 fn member(row: &Row) -> Result<ClusterMember, DbError> {
     Ok(ClusterMember {
         fence: fence(row, 0)?,
-        name: get(row, 1)?,
+        node: NodeIdentity {
+            address: get(row, 1)?,
+            version: get(row, 9)?,
+            started_at: get::<Option<i64>>(row, 10)?.map(instant),
+        },
         heartbeat: get::<i64>(row, 2)?.cast_unsigned(),
         leaving: get(row, 3)?,
         shards: shards(row, 4)?,

@@ -28,9 +28,9 @@ async fn notifications_reach_other_processes_of_the_same_schema() {
         return;
     };
     let (ann, bob, stranger) = (schema.open().await, schema.open().await, other.open().await);
-    let mut of_ann = ann.join("ann").await.unwrap().notifications;
-    let mut of_bob = bob.join("bob").await.unwrap().notifications;
-    let mut of_stranger = stranger.join("carl").await.unwrap().notifications;
+    let mut of_ann = ann.join(&"ann".into()).await.unwrap().notifications;
+    let mut of_bob = bob.join(&"bob".into()).await.unwrap().notifications;
+    let mut of_stranger = stranger.join(&"carl".into()).await.unwrap().notifications;
     for notification in [work(&[0, 7, 255]), Notification::Members, Notification::Settings] {
         bob.notify(notification).await;
         // No other notification was sent before.
@@ -46,8 +46,8 @@ async fn notifications_reach_other_processes_of_the_same_schema() {
 async fn many_notifications_are_sent_as_few() {
     let Some(schema) = TestSchema::new().await else { return };
     let (ann, bob) = (schema.open().await, schema.open().await);
-    let mut notifications = ann.join("ann").await.unwrap().notifications;
-    bob.join("bob").await.unwrap();
+    let mut notifications = ann.join(&"ann".into()).await.unwrap().notifications;
+    bob.join(&"bob".into()).await.unwrap();
     for n in 0..=u8::MAX {
         for _ in 0..40 {
             bob.notify(work(&[n])).await;
@@ -71,8 +71,8 @@ async fn notifications_resume_after_a_restart_and_end_with_the_store() {
     let Some(server) = OwnServer::start("hints") else { return };
     let schema = TestSchema::of(server.url.clone()).await;
     let (ann, bob) = (schema.open().await, schema.open().await);
-    let mut notifications = ann.join("ann").await.unwrap().notifications;
-    bob.join("bob").await.unwrap();
+    let mut notifications = ann.join(&"ann".into()).await.unwrap().notifications;
+    bob.join(&"bob".into()).await.unwrap();
     tokio::task::block_in_place(|| {
         server.stop();
         server.go_on();

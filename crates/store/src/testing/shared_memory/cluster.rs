@@ -12,8 +12,8 @@ use super::store::SharedState;
 use crate::memory::Tables;
 use crate::{
     Arrival, ChangeLog, Cluster, ClusterAccept, ClusterView, DeliveryStore, EndpointCommand, Error,
-    Fence, Joined, Lead, Notification, ReplayRequest, SettingChange, SettingWrite, Settlement,
-    ShardId, Shards,
+    Fence, Joined, Lead, NodeIdentity, Notification, ReplayRequest, SettingChange, SettingWrite,
+    Settlement, ShardId, Shards,
 };
 
 /// Deliveries in a page of [`Cluster::load`]: as few as the smallest tests fill.
@@ -24,8 +24,8 @@ const SMALL: usize = 8 * 1024;
 
 #[async_trait]
 impl Cluster for SharedMemoryStore {
-    async fn join(&self, name: &str) -> Result<Joined, Error> {
-        let fence = self.state().members.join(name);
+    async fn join(&self, node: &NodeIdentity) -> Result<Joined, Error> {
+        let fence = self.state().members.join(node);
         self.fences().insert(fence);
         let notifications = self.notifications.listen();
         Ok(Joined { fence, shards: Shards::NONE, heartbeats: true, notifications })
@@ -247,9 +247,9 @@ mod tests {
         let ann = SharedMemoryStore::default();
         furnish(&ann).await;
         let bob = ann.handle();
-        let first = ann.join("ann").await.unwrap().fence;
+        let first = ann.join(&"ann".into()).await.unwrap().fence;
         ann.acquire(first, Shards::COUNT).await.unwrap();
-        let second = bob.join("bob").await.unwrap().fence;
+        let second = bob.join(&"bob".into()).await.unwrap().fence;
         ann.evict(first, 0).await.unwrap();
         bob.acquire(second, Shards::COUNT).await.unwrap();
         Cluster::accept(&bob, Lead::default(), 9, vec![message(1, 1, &[1])]).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc;
 
 use crate::calls::run_ended;
-use crate::{ClusterMember, ClusterView, Error, Fence, Notification, Shards};
+use crate::{ClusterMember, ClusterView, Error, Fence, NodeIdentity, Notification, Shards};
 
 /// The memberships that have not ended, and the run that has the store alone, if one has.
 #[derive(Debug, Default)]
@@ -25,12 +25,12 @@ impl Members {
         fence
     }
 
-    pub(super) fn join(&mut self, name: &str) -> Fence {
+    pub(super) fn join(&mut self, node: &NodeIdentity) -> Fence {
         let fence = self.next();
         self.alone = None;
         let member = ClusterMember {
             fence,
-            name: name.to_owned(),
+            node: node.clone(),
             heartbeat: 0,
             leaving: false,
             shards: Shards::NONE,

@@ -19,8 +19,8 @@ impl<'s> ClusterFixture<'s> {
     pub(super) async fn of(store: &'s dyn DeliveryStore) -> Self {
         furnish(store).await;
         let cluster = store.cluster().expect("several nodes can share it");
-        let ann = cluster.join("ann").await.unwrap().fence;
-        let bob = cluster.join("bob").await.unwrap().fence;
+        let ann = cluster.join(&"ann".into()).await.unwrap().fence;
+        let bob = cluster.join(&"bob".into()).await.unwrap().fence;
         Self { cluster, ann, bob }
     }
 
@@ -93,6 +93,7 @@ macro_rules! cluster_suite {
     ($open:expr) => {
         $crate::testing::conformance::each! { $open;
             the_cluster_view_has_all_members,
+            a_member_is_shown_with_its_version_and_start,
             heartbeats_are_counted_and_record_leaving_members,
             a_member_with_a_newer_heartbeat_is_not_evicted,
             an_evicted_member_leads_and_writes_nothing,

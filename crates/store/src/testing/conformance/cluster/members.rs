@@ -6,9 +6,10 @@ use stagger_scheduler::model::DeliveryState::{Delivered, Pending};
 use tokio::time::timeout;
 
 use super::fixture::{ClusterFixture, shards};
-use crate::testing::fixture::{ep, furnish, message, msg, settled};
+use crate::testing::fixture::{at, ep, furnish, message, msg, settled};
 use crate::{
-    ClusterAccept, ClusterMember, DeliveryStore, Fence, Lead, Notification, ShardId, Shards,
+    ClusterAccept, ClusterMember, DeliveryStore, Fence, Lead, NodeIdentity, Notification, ShardId,
+    Shards,
 };
 
 pub(crate) async fn the_cluster_view_has_all_members(store: &dyn DeliveryStore) {
@@ -16,8 +17,8 @@ pub(crate) async fn the_cluster_view_has_all_members(store: &dyn DeliveryStore) 
     assert!(fixture.ann < fixture.bob);
     let cluster_view = fixture.cluster.heartbeat(fixture.ann, false).await.unwrap();
     let member = |fence, name: &str, heartbeat| {
-        let (name, shards) = (name.to_owned(), Shards::NONE);
-        ClusterMember { fence, name, heartbeat, leaving: false, shards }
+        let (node, shards) = (NodeIdentity::from(name), Shards::NONE);
+        ClusterMember { fence, node, heartbeat, leaving: false, shards }
     };
     assert_eq!(
         cluster_view.members,
@@ -25,6 +26,16 @@ pub(crate) async fn the_cluster_view_has_all_members(store: &dyn DeliveryStore) 
     );
     assert_eq!((cluster_view.free, cluster_view.open), (Shards::ALL, 0));
     assert_eq!(cluster_view.settings_version, fixture.settings_version().await);
+}
+
+pub(crate) async fn a_member_is_shown_with_its_version_and_start(store: &dyn DeliveryStore) {
+    let fixture = ClusterFixture::of(store).await;
+    let (address, version) = ("10.0.0.7:8080".to_owned(), Some("0.4.0".to_owned()));
+    let node = NodeIdentity { address, version, started_at: Some(at(7)) };
+    let carl = fixture.cluster.join(&node).await.unwrap().fence;
+    let members = fixture.cluster.heartbeat(carl, false).await.unwrap().members;
+    let shown = members.iter().find(|it| it.fence == carl).unwrap();
+    assert_eq!(shown.node, node);
 }
 
 pub(crate) async fn heartbeats_are_counted_and_record_leaving_members(store: &dyn DeliveryStore) {
@@ -57,7 +68,7 @@ pub(crate) async fn an_evicted_member_leads_and_writes_nothing(store: &dyn Deliv
     assert!(fixture.cluster.evict(fixture.ann, 0).await.unwrap());
     assert_eq!(fixture.cluster_view().await.free, Shards::ALL);
     is_out(store, &fixture, lead).await;
-    let again = fixture.cluster.join("ann").await.unwrap().fence;
+    let again = fixture.cluster.join(&"ann".into()).await.unwrap().fence;
     assert!(again > fixture.bob);
     is_out(store, &fixture, lead).await;
     store.settle(again, vec![settled(1, 1, 1, Delivered, 5)]).await.unwrap();
@@ -115,7 +126,7 @@ pub(crate) async fn a_run_has_the_store_alone(store: &dyn DeliveryStore) {
     is_out(store, &fixture, lead).await;
     store.settle(run, Vec::new()).await.unwrap();
     // And no longer, once a node joins.
-    let carl = fixture.cluster.join("carl").await.unwrap().fence;
+    let carl = fixture.cluster.join(&"carl".into()).await.unwrap().fence;
     assert!(store.settle(run, Vec::new()).await.unwrap_err().is_conflict());
     let cluster_view = fixture.cluster.heartbeat(carl, false).await.unwrap();
     assert_eq!((cluster_view.members.len(), cluster_view.free), (1, Shards::ALL));
@@ -125,7 +136,7 @@ pub(crate) async fn notifications_reach_all_members(store: &dyn DeliveryStore) {
     furnish(store).await;
     let cluster = store.cluster().unwrap();
     let (mut ann, mut bob) =
-        (cluster.join("ann").await.unwrap(), cluster.join("bob").await.unwrap());
+        (cluster.join(&"ann".into()).await.unwrap(), cluster.join(&"bob".into()).await.unwrap());
     let notifications = [
         Notification::Work(shards(&[1, 3])),
         Notification::Members,

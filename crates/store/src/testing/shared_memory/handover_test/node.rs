@@ -79,7 +79,7 @@ impl ModelNode {
 
     /// Begins anew. Its earlier calls may still arrive.
     pub(super) async fn join(&mut self) {
-        self.fence = self.store.join("node").await.unwrap().fence;
+        self.fence = self.store.join(&"node".into()).await.unwrap().fence;
         (self.led, self.acquired) = (Shards::NONE, Shards::NONE);
         self.scheduled.clear();
         self.done.clear();
