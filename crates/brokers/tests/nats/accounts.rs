@@ -4,9 +4,10 @@ use serde_json::json;
 use stagger_brokers::{NatsSource, NatsSourceSettings, Source};
 use stagger_scheduler::model::*;
 
-use crate::destination::{core, endpoint, send, sender};
+use crate::destination::{core, endpoint, send};
 use crate::jwt::{Identity, publisher, trusting};
 use crate::server::NatsServer;
+use crate::shared::sender;
 
 fn identity(user: &Identity, jwt: &str) -> EndpointAuth {
     let (seed, jwt) = (SecretText::new(user.seed()), Some(SecretText::new(jwt)));

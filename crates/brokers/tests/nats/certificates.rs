@@ -8,8 +8,9 @@ use stagger_brokers::Brokers;
 use stagger_scheduler::model::*;
 use stagger_sender::{SendOptions, Sender};
 
-use crate::destination::{core, endpoint, message};
+use crate::destination::{core, endpoint};
 use crate::server::NatsServer;
+use crate::shared::message;
 
 struct Authority {
     params: CertificateParams,
