@@ -207,15 +207,15 @@ async fn run_with_signals<T>(
                     return None;
                 }
             }
-            other => handle(context, other),
+            other => handle(context, signals, other),
         }
     }
 }
 
 /// Does what job control asks for.
-fn handle(context: &CallContext, request: SignalRequest) {
+fn handle(context: &CallContext, signals: &Signals, request: SignalRequest) {
     match request {
-        SignalRequest::Stop => context.stop(),
+        SignalRequest::Stop => context.stop(signals.self_stop()),
         SignalRequest::GoOn => context.resume(false),
         SignalRequest::Forward(signal) => context.forward(signal),
         SignalRequest::Child => context.child_changed(),
@@ -273,7 +273,7 @@ async fn release(signals: &mut Signals, context: &CallContext) -> io::Result<()>
                     let _ = Exit::Signal(signal).finish();
                     std::process::exit(i32::from(signal_code(signal)));
                 }
-                other => handle(context, other),
+                other => handle(context, signals, other),
             },
             written = &mut writing => {
                 return written.unwrap_or_else(|error| Err(io::Error::other(error)));

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use rustix::io::Errno;
-use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
+use rustix::process::{Signal, kill_current_process_group};
 use stagger_core::Span;
 use tokio::sync::Notify;
 
@@ -16,6 +16,7 @@ use crate::output_rules::OutputRules;
 use crate::process_group::{ProcessGroup, reap_all, reap_except};
 use crate::reporter::Reporter;
 use crate::retry_rules::RetryRules;
+use crate::self_stop::SelfStop;
 use crate::terminal::Terminal;
 
 /// The command, its process group, the terminal and the rules of one call.
@@ -162,12 +163,14 @@ impl CallContext {
         }
     }
 
-    /// This process is told to stop: the command stops first.
-    pub(crate) fn stop(&self) {
+    /// This process is told to stop: the command stops first. Returns when this process goes on.
+    pub(crate) fn stop(&self, own: &SelfStop) {
         if let Some(group) = self.group.get() {
             self.send(group, Signal::TSTP);
         }
-        self.suspend(|| kill_process(getpid(), Signal::TTIN));
+        self.terminal.take_back();
+        let _ = own.stop();
+        self.resume(false);
     }
 
     /// A child has changed: orphans that have ended are waited for; if the terminal's user stopped the
@@ -211,14 +214,6 @@ impl CallContext {
 
     pub(crate) fn refused(&self, signal: Signal, error: Errno) {
         self.reporter.unsent(signal.as_raw(), error);
-    }
-
-    /// Stops this process as a read from a terminal in the background does: the signal has no effect
-    /// where no shell could continue the process. Returns when the process continues.
-    fn suspend(&self, stop: impl FnOnce() -> Result<(), Errno>) {
-        self.terminal.take_back();
-        let _ = stop();
-        self.resume(false);
     }
 
     async fn until(&self, is_so: impl Fn() -> bool) {

@@ -17,6 +17,7 @@ mod output_rules;
 mod process_group;
 mod reporter;
 mod retry_rules;
+mod self_stop;
 mod side_command;
 mod signals;
 mod supervisor;

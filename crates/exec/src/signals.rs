@@ -11,6 +11,8 @@ use rustix::process::{
 };
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
 
+use crate::self_stop::SelfStop;
+
 /// The request that a signal makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SignalRequest {
@@ -28,7 +30,10 @@ pub(crate) enum SignalRequest {
 
 /// Handlers for all of them.
 #[derive(Debug)]
-pub(crate) struct Signals(Vec<(SignalRequest, SignalStream)>);
+pub(crate) struct Signals {
+    streams: Vec<(SignalRequest, SignalStream)>,
+    self_stop: SelfStop,
+}
 
 impl Signals {
     /// Listens from now on. What was ignored when this process began stays so, for it and for the
@@ -53,19 +58,26 @@ impl Signals {
             (SignalRequest::GoOn, Signal::CONT),
             (SignalRequest::Child, Signal::CHILD),
         ];
-        let heard = wanted.into_iter().filter(|(request, number)| {
-            *request == SignalRequest::Child || !contains(ignored, *number)
-        });
+        let is_heard =
+            |request, number| request == SignalRequest::Child || !contains(ignored, number);
+        let heard = wanted.into_iter().filter(|(request, number)| is_heard(*request, *number));
+        let self_stop = SelfStop::listen(|number| !contains(ignored, number))?;
         let handler = |(request, number): (SignalRequest, Signal)| {
             Ok((request, signal(SignalKind::from_raw(number.as_raw()))?))
         };
-        heard.map(handler).collect::<io::Result<_>>().map(Self)
+        let streams = heard.map(handler).collect::<io::Result<_>>()?;
+        Ok(Self { streams, self_stop })
+    }
+
+    /// The stop of this process by itself.
+    pub(crate) const fn self_stop(&self) -> &SelfStop {
+        &self.self_stop
     }
 
     /// The next one.
     pub(crate) fn next(&mut self) -> impl Future<Output = SignalRequest> {
         future::poll_fn(|context| {
-            for (request, signal) in &mut self.0 {
+            for (request, signal) in &mut self.streams {
                 if signal.poll_recv(context).is_ready() {
                     return Poll::Ready(*request);
                 }
