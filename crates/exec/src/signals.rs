@@ -61,12 +61,11 @@ impl Signals {
         let is_heard =
             |request, number| request == SignalRequest::Child || !contains(ignored, number);
         let heard = wanted.into_iter().filter(|(request, number)| is_heard(*request, *number));
-        let self_stop = SelfStop::listen(|number| !contains(ignored, number))?;
         let handler = |(request, number): (SignalRequest, Signal)| {
             Ok((request, signal(SignalKind::from_raw(number.as_raw()))?))
         };
         let streams = heard.map(handler).collect::<io::Result<_>>()?;
-        Ok(Self { streams, self_stop })
+        Ok(Self { streams, self_stop: SelfStop::listen(!contains(ignored, Signal::CONT))? })
     }
 
     /// The stop of this process by itself.
@@ -77,6 +76,7 @@ impl Signals {
     /// The next one.
     pub(crate) fn next(&mut self) -> impl Future<Output = SignalRequest> {
         future::poll_fn(|context| {
+            self.self_stop.look();
             for (request, signal) in &mut self.streams {
                 if signal.poll_recv(context).is_ready() {
                     return Poll::Ready(*request);
