@@ -253,7 +253,8 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     (
         "crates/exec/src/",
         &[
-            &["host_file", "output_rules", "signals", "engine_policy"],
+            &["host_file", "output_rules", "self_stop", "engine_policy"],
+            &["signals"],
             &["budget", "cool_off", "output", "process_group"],
             &["command", "outcome", "terminal"],
             &["reporter", "retry_rules"],
