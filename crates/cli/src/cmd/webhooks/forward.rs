@@ -119,7 +119,7 @@ fn root_cause(error: &dyn std::error::Error) -> String {
 pub(super) struct ForwardedDelivery {
     pub(super) id: String,
     event_type: String,
-    attempt: String,
+    pub(super) attempt: String,
     is_verified: bool,
     answer: LocalAnswer,
 }

@@ -18,7 +18,7 @@ use stagger_dispatch::sender::{Signer, Verifier, generate_secret, secret_text};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::api::{Api, Failure, encoded};
 use super::command::on_runtime;
@@ -28,6 +28,10 @@ use crate::streams;
 
 /// The time for removing the endpoint at the end.
 const CLEANUP: Duration = Duration::from_secs(10);
+
+/// Looks at whether the dispatcher has settled an attempt whose answer it got, and the interval between them.
+const LOOKS: u32 = 250;
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Forwards until Ctrl-C.
 pub(crate) fn listen(flags: &ListenFlags) -> ExitCode {
@@ -78,12 +82,12 @@ impl ListenSession<'_> {
         forwarded: &mut mpsc::UnboundedReceiver<ForwardedDelivery>,
     ) -> Result<(), Failure> {
         let (mut asked, mut left) = (lines(), self.flags.count);
-        let mut last = None;
+        let mut last: Option<(String, u64)> = None;
         loop {
             tokio::select! {
                 Some(told) = forwarded.recv() => {
                     print(&told, self.flags.api.format)?;
-                    last = Some(told.id);
+                    last = Some((told.id, told.attempt.parse().unwrap_or(0)));
                     left = left.map(|left| left.saturating_sub(1));
                     if left == Some(0) {
                         return Ok(());
@@ -91,12 +95,16 @@ impl ListenSession<'_> {
                 }
                 Some(line) = asked.recv() => {
                     let line = line.trim();
-                    let id = if line.is_empty() { last.clone() } else { Some(line.to_owned()) };
-                    let Some(id) = id else {
-                        streams::note("nothing came yet; type the id of a message, msg_...");
-                        continue;
+                    let shown = last.as_ref().filter(|(id, _)| line.is_empty() || line == id);
+                    let (id, attempt) = match shown {
+                        Some((id, attempt)) => (id.as_str(), *attempt),
+                        None if line.is_empty() => {
+                            streams::note("nothing came yet; type the id of a message, msg_...");
+                            continue;
+                        }
+                        None => (line, 0),
                     };
-                    if let Err(failure) = self.again(&id).await {
+                    if let Err(failure) = self.again(id, attempt).await {
                         streams::note(&format!("error: {failure}"));
                     }
                 }
@@ -105,21 +113,33 @@ impl ListenSession<'_> {
         }
     }
 
-    /// Has a message sent again: by the dispatcher if it came by it, else directly.
-    async fn again(&self, id: &str) -> Result<(), Failure> {
+    /// Has a message sent again, of which this attempt was the last one here: by the dispatcher if it came by it, else
+    /// directly.
+    async fn again(&self, id: &str, attempt: u64) -> Result<(), Failure> {
         let path = format!("/messages/{}/deliveries/{}", encoded(id), self.endpoint.id);
         let path = self.api.in_app(&path).await?;
-        let state = match self.api.get(&path).await {
-            Ok(delivery) => delivery["state"].as_str().map(str::to_owned),
-            Err(_) => None,
-        };
-        match state.as_deref() {
+        match self.state_after(&path, attempt).await.as_deref() {
             Some("pending" | "waiting") => {
                 self.api.post(&format!("{path}/retry"), String::new()).await.map(drop)
             }
             Some(_) => self.api.post(&format!("{path}/replay"), String::new()).await.map(drop),
             None => print(&send_once(self.api, self.server, id).await?, self.flags.api.format),
         }
+    }
+
+    /// The state of a delivery once this attempt of it is settled: a moment after its answer was shown here. Until then the
+    /// dispatcher has it under way, and would not retry it. `None` if there is no such delivery.
+    async fn state_after(&self, path: &str, attempt: u64) -> Option<String> {
+        let mut state = None;
+        for _ in 0..LOOKS {
+            let delivery = self.api.get(path).await.ok()?;
+            state = delivery["state"].as_str().map(str::to_owned);
+            if delivery["attempts"].as_u64().unwrap_or(0) >= attempt {
+                break;
+            }
+            sleep(LOOK).await;
+        }
+        state
     }
 }
 
