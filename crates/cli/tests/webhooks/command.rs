@@ -83,9 +83,9 @@ fn what_was_made_could_not_be_listed_shown_or_sent_again() {
     assert_eq!(shown(&serving, &["webhooks", "replay", &message]), "replayed 0\n");
     let replayed = shown(&serving, &["webhooks", "replay", &message, "--state", "delivered"]);
     assert_eq!(replayed, "replayed 1\n");
-    until("it is sent again", || receiver.seen().len() == 2 && state() == "delivered");
+    until("it is sent again", || state() == "delivered" && receiver.seen().len() == 2);
     assert_eq!(shown(&serving, &["webhooks", "replay", &message, &ep]), "replayed 1\n");
-    until("it is sent once more", || receiver.seen().len() == 3 && state() == "delivered");
+    until("it is sent once more", || state() == "delivered" && receiver.seen().len() == 3);
     let all = ["webhooks", "replay", &ep, "--state", "delivered"];
     assert_eq!(json(&serving, &all)[0]["replayed"], 1);
 }
