@@ -19,6 +19,8 @@ mod refusal;
 mod source;
 #[cfg(feature = "sqs")]
 mod sqs;
+#[cfg(any(feature = "kafka", feature = "nats"))]
+mod stream;
 
 pub use brokers::Brokers;
 #[cfg(feature = "kafka")]

@@ -20,7 +20,7 @@ const KEY: &str = "let-me-in-for-a-test";
 /// A running dispatcher or proxy, killed with this.
 struct Serving {
     child: Child,
-    /// Where it listens: a dispatcher for all, a proxy for operators last.
+    /// Its addresses: a dispatcher's for all, a proxy for operators last.
     addresses: Vec<String>,
 }
 

@@ -222,7 +222,11 @@ pub(super) const CRATES: &[(&str, Layers)] = &[
     ),
     (
         "crates/brokers/src/",
-        &[&["idle", "refusal", "source"], &["kafka", "nats", "pubsub", "sqs"], &["brokers"]],
+        &[
+            &["idle", "refusal", "source", "stream"],
+            &["kafka", "nats", "pubsub", "sqs"],
+            &["brokers"],
+        ],
     ),
     (
         "crates/store/src/",

@@ -1,17 +1,18 @@
 //! A connection to a broker of Kafka, which one attempt or one source owns: no task runs beside it.
 
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::Poll;
 
 use bytes::{Buf, BytesMut};
 use stagger_scheduler::model::{ApplicationId, AttemptFailure};
 use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::error_code::ErrorCode;
 use super::wire::{KafkaReader, KafkaRequest, KafkaWriter, NotKafka};
 use crate::refusal::BrokerRefusal;
+use crate::stream::{read_more, write_whole};
 
 /// The schemes of a broker's address, each with whether it asks for TLS.
 pub(super) const SCHEMES: &[(&str, bool)] = &[("kafka", false), ("kafka+ssl", true)];
@@ -120,20 +121,12 @@ impl KafkaConnection {
                     return Ok(KafkaReader::new(self.buffer.split_to(size).freeze()));
                 }
             }
-            let read = self.stream.read_buf(&mut self.buffer).await;
-            let read = read.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))?;
-            if read == 0 {
-                let closed = "the broker closed the connection";
-                return Err(SendFailure::new(AttemptFailure::Transport, closed));
-            }
+            read_more(&mut self.stream, &mut self.buffer, "broker").await?;
         }
     }
 
     async fn write(&mut self, bytes: &[u8]) -> Result<(), SendFailure> {
-        let failed = |error| SendFailure::by(AttemptFailure::Transport, &error);
-        let mut stream = pin!(&mut self.stream);
-        stream.write_all(bytes).await.map_err(failed)?;
-        stream.flush().await.map_err(failed)
+        write_whole(&mut self.stream, bytes).await
     }
 }
 

@@ -33,7 +33,7 @@ const MOVE_PAUSE: Span = Span::from_millis(200);
 const EARLIEST: i64 = -2;
 const LATEST: i64 = -1;
 
-/// Where a partition begins of which nothing is committed.
+/// The start of a partition of which nothing is committed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KafkaStart {
     /// At the first message that is there.

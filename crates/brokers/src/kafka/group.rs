@@ -242,7 +242,7 @@ impl GroupMember {
         self.call(at, KafkaRequest::LeaveGroup, &body, ANSWER).await.map(|_| ())
     }
 
-    /// What an error says of the membership: one after which the member joins again is inside, any other is a failure.
+    /// The meaning of an error for the membership: one after which the member joins again is inside, any other is a failure.
     fn judge(&mut self, error: i16) -> Result<Result<(), ErrorCode>, BrokerRefusal> {
         let Err(error) = ErrorCode::check(error) else { return Ok(Ok(())) };
         if error.is_coordinator_moved() {

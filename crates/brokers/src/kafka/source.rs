@@ -44,7 +44,7 @@ pub struct KafkaSourceSettings {
     pub topic: String,
     /// The consumer group, whose members share the partitions.
     pub group: String,
-    /// Where a partition begins of which the group has committed nothing.
+    /// The start of a partition of which the group has committed nothing.
     pub start: KafkaStart,
     /// The time after which the broker gives the partitions of a silent member to others: 1 s to 30 min, and as long as the
     /// brokers allow. One shorter than the longest pause of a consumer loses them while the store is away.

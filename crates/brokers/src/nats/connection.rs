@@ -2,18 +2,19 @@
 
 use std::fmt::Write as _;
 use std::future::poll_fn;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::Poll;
 
 use bytes::BytesMut;
 use serde_json::json;
 use stagger_scheduler::model::{ApplicationId, AttemptFailure};
 use stagger_sender::{BrokerAddress, BrokerStream, GuardedNetwork, SendFailure, os_fill};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, ReadBuf};
 
 use super::credentials::NatsCredentials;
 use super::wire::{NatsMessage, ServerInfo, ServerOp, take};
 use crate::refusal::BrokerRefusal;
+use crate::stream::{read_more, write_whole};
 
 /// The schemes of a server's address, each with whether it asks for TLS.
 pub(super) const SCHEMES: &[(&str, bool)] = &[("nats", false), ("tls", true)];
@@ -194,20 +195,12 @@ impl NatsConnection {
             if let Some(op) = take(&mut self.buffer).map_err(|_| not_nats())? {
                 return Ok(op);
             }
-            let read = self.stream.read_buf(&mut self.buffer).await;
-            let read = read.map_err(|error| SendFailure::by(AttemptFailure::Transport, &error))?;
-            if read == 0 {
-                let closed = "the server closed the connection";
-                return Err(SendFailure::new(AttemptFailure::Transport, closed));
-            }
+            read_more(&mut self.stream, &mut self.buffer, "server").await?;
         }
     }
 
     async fn write(&mut self, bytes: &[u8]) -> Result<(), SendFailure> {
-        let failed = |error| SendFailure::by(AttemptFailure::Transport, &error);
-        let mut stream = pin!(&mut self.stream);
-        stream.write_all(bytes).await.map_err(failed)?;
-        stream.flush().await.map_err(failed)
+        write_whole(&mut self.stream, bytes).await
     }
 }
 
