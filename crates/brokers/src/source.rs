@@ -4,7 +4,9 @@ use std::fmt;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+#[cfg(any(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
 use stagger::Instant;
+#[cfg(any(feature = "kafka", feature = "nats", feature = "pubsub", feature = "sqs"))]
 use stagger_scheduler::model::{ApplicationId, Endpoint, EndpointAuth, EndpointId};
 
 /// One consumer of a broker's messages.
